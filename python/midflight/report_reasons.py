@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from midflight.explain.arrivals import RunEvents
 from midflight.explain.limits import limit_of
 from midflight.explain.path import PathSamples
 from midflight.explain.recovery import Recovering, recovery_lines
-from midflight.run_tables import rows
+from midflight.explain.words import link_text, to_ms
+from midflight.run_tables import is_requests, rows
 
 if TYPE_CHECKING:
     from midflight.scenario import Outcome
@@ -34,7 +35,7 @@ def reason_lines(
         links = json.loads(outcome.plan.canonical)["links"].values()
         is_alone = not any(link.get("cross") for link in links)
         own = [row for row in rows(outcome.flows) if row["run"] == 0 and row["flow"] in names]
-        own = [row for row in own if row["flow"] != f"{row['entry']}-requests"]
+        own = [row for row in own if not is_requests(row)]
         phases = [row for row in rows(outcome.phases) if row["run"] == 0]
         paths: dict[bool, PathSamples] = {}
         for row in own:
@@ -44,8 +45,38 @@ def reason_lines(
             ended = row["finished_ns"]
             span = row["opened_ns"], setup.end_ns if ended is None else ended
             how = {"stall_ns": row["stall_ns"], "is_alone": is_alone}
-            limits.append((key, name, limit_of(run, name, span, paths[is_up], **how)))
+            when, within = longest_use(paths[is_up], span)
+            if when:
+                # The longest stall may be at another time; times without arrivals are seen.
+                how["stall_ns"] = stall_within(row, within)
+            if said := limit_of(run, name, within, paths[is_up], **how):
+                limits.append((key, name, f"{when or 'most of the time'}: {said}"))
             label = f"`{name}`" if len(own) > 1 else key
             of_flow = [one for one in phases if one["flow"] == name]
-            flows.append(Recovering(label, run, name, span, of_flow))
-    return [one for one in limits if one[-1]], recovery_lines(flows)
+            is_paced = row.get("workload") not in (None, "", "bulk")
+            flows.append(Recovering(label, run, name, span, of_flow, is_paced))
+    return limits, recovery_lines(flows)
+
+
+def longest_use(path: PathSamples, span: tuple[int, int]) -> tuple[str, tuple[int, int]]:
+    """Return the time within a span in which the flows were on one link, the longest one, and when
+    that was in words; if there is only one link, the span and "".
+    """
+    used = [
+        (max(begin, span[0]), min(end, span[1]), name)
+        for begin, end, name in path.used
+        if name and begin < span[1] and end > span[0]
+    ]
+    if len({name for *_, name in used}) < 2:
+        return "", span
+    begin, end, name = max(used, key=lambda one: one[1] - one[0])
+    length = (span[1] - span[0]) / 1e9
+    when = f"on {link_text(name)}, from {to_ms(begin)} to {to_ms(end)} of its {length:.3g} s"
+    return when, (begin, end)
+
+
+def stall_within(row: Mapping[str, Any], span: tuple[int, int]) -> int:
+    """The part of the longest stall of a flow that is within a span."""
+    begin: int = row["stalled_at_ns"] or 0
+    length: int = row["stall_ns"]
+    return max(0, min(begin + length, span[1]) - max(begin, span[0]))

@@ -20,7 +20,7 @@ from midflight.report import check_page, data_url, environment
 from midflight.report_reasons import reason_lines
 from midflight.report_words import compared as compared_words
 from midflight.report_words import happened, late_words, missed_words, unfinished
-from midflight.run_tables import RunSummary, measures_of, rows, stacks_of
+from midflight.run_tables import RunSummary, is_requests, measures_of, rows, stacks_of
 
 if TYPE_CHECKING:
     from midflight._core import Plan
@@ -157,7 +157,9 @@ def report_html(outcome: Outcome | Mapping[str, Outcome], *, command: str = "") 
     summaries = {name: RunSummary.of(one) for name, one in several.items()}
     first = [row for row in rows(outcome.flows) if row["run"] == 0]
     entries = {row["flow"]: row["entry"] for row in first}
-    moving = [row["flow"] for row in first if row["moves"]]
+    # The flow that carries the requests of an application has nothing of its own to show.
+    asking = {row["flow"] for row in first if is_requests(row)}
+    moving = [row["flow"] for row in first if row["moves"] and row["flow"] not in asking]
     shown = moving
     if len(several) > 1:
         # As in figures, where the schemes are those of one flow.
@@ -189,7 +191,9 @@ def report_html(outcome: Outcome | Mapping[str, Outcome], *, command: str = "") 
 
         results = {
             key: with_unfinished(
-                with_names(key, one.flow_cells()),
+                with_names(
+                    key, [line for line in one.flow_cells() if line[0] not in asking]
+                ),
                 {
                     name: unfinished(one.flows[name], scenario["flows"][entry], scenario["end"])
                     for name, entry in entries.items()
@@ -225,7 +229,13 @@ def report_html(outcome: Outcome | Mapping[str, Outcome], *, command: str = "") 
             {name: str(scenario["flows"][entry].get("size")) for name, entry in entries.items()},
         )
         late = late_lines([*several.values()], runs)
-        phases = table({key: one.phase_cells() or [] for key, one in summaries.items()}, 3)
+        phases = table(
+            {
+                key: [line for line in one.phase_cells() or [] if line[2] not in asking]
+                for key, one in summaries.items()
+            },
+            3,
+        )
         stalls = [
             {
                 **line,
@@ -580,7 +590,7 @@ def stall_lines(outcome: Outcome, names: Sequence[str]) -> list[dict[str, str]]:
     setup = outcome.plan.setup(0)
     own = {row["flow"]: row for row in rows(outcome.flows) if row["run"] == 0}
     for name in names:
-        if name == f"{own[name]['entry']}-requests":
+        if is_requests(own[name]):
             continue
         is_video = own[name].get("workload") == "video"
         playback = playback_stalls(setup, name) if is_video else []
@@ -603,17 +613,17 @@ def stall_lines(outcome: Outcome, names: Sequence[str]) -> list[dict[str, str]]:
         if found is None or not found.in_short:
             continue
         begin_ns, length_ns = own[name]["stalled_at_ns"], own[name]["stall_ns"]
+        covered = ""
         if is_video and not any(
             one.since_ns < begin_ns + length_ns and begin_ns < one.end_ns for one in longest
         ):
-            # The buffer had enough for it.
-            continue
+            covered = "; the buffer had enough for it, and the video went on"
         said = found.in_short.removeprefix("In short: ")
         why = rounded(said[0].upper() + said[1:])
         lines.append(
             {
                 "flow": name,
-                "what": rounded(found.why_chosen),
+                "what": rounded(found.why_chosen) + covered,
                 "why": why,
                 "event": "stall",
                 "at": "",

@@ -23,6 +23,7 @@ __all__ = [
     "csv_cell",
     "csv_row",
     "csv_text",
+    "is_requests",
     "measures_of",
     "plain_text",
     "rows",
@@ -39,6 +40,11 @@ def rows(table: Table | Columns) -> Iterator[dict[str, Any]]:
     names = table.column_names
     for row in zip(*(table.column(name) for name in names), strict=True):
         yield dict(zip(names, row, strict=True))
+
+
+def is_requests(row: Mapping[str, Any]) -> bool:
+    """Whether a row is that of the flow that carries the requests of an application."""
+    return bool(row["flow"] == f"{row['entry']}-requests")
 
 
 def stacks_of(scenario: dict[str, Any]) -> str:

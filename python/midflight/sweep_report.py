@@ -29,7 +29,7 @@ __all__ = ["report_sweep", "sweep_figures", "sweep_report_html"]
 #: Values of an axis that are named in the table of axes.
 _MOST_VALUES = 12
 #: Maps, one for each value that is compared.
-_MOST_MAPS = 8
+_MOST_MAPS = 12
 
 
 @names_arguments
@@ -99,7 +99,7 @@ def sweep_report_html(
             environment()
             .get_template("sweep_report.html.j2")
             .render(
-                title=scenario.get("title") or f"Sweep {folder.resolve().name}",
+                title=_title(asked, scenario.get("title") or f"Sweep {folder.resolve().name}"),
                 description=" ".join((scenario.get("description") or "").split()),
                 scenario=scenario,
                 made_by=stacks_of(scenario),
@@ -111,7 +111,11 @@ def sweep_report_html(
                 quartiles=_headed(summary.quartile_cells(unit)),
                 left_out=max(0, len(summary.grouped) - MOST_LINES),
                 notes=[one for one in summary.unmet.notes() if one],
-                comparison=_headed(summary.comparison_lines(unit)) if summary.compared else [],
+                short=list(_short(summary)),
+                baseline=_joined(summary.compared[0].baseline) if summary.compared else "",
+                comparison=_headed(summary.comparison_lines(unit, complete=True))
+                if summary.compared
+                else [],
                 comparison_head=_joined(summary.comparison_head()) if summary.compared else "",
                 comparison_foot=[_joined(one) for one in summary.comparison_foot()],
                 figures=list(sweep_figures(asked, folder, summary)),
@@ -127,11 +131,57 @@ def sweep_report_html(
 
 def _headed(cells: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
     """Return a table with axes and names by the words that figures have for them."""
+    from midflight.plot.axis import spaced
     from midflight.plot.names import column_name
     from midflight.plot.style import labelled
 
     head = [column_name(one) if "." in one else one for one in cells[0]]
-    return [head, *([labelled(one) for one in line] for line in cells[1:])]
+    lines = [head, *([labelled(spaced(one)) for one in line] for line in cells[1:])]
+    if len({line[0] for line in lines[1:]}) == 1:
+        # The only flow needs no column.
+        lines = [line[1:] for line in lines]
+    return lines
+
+
+def _title(asked: Sweep, title: str) -> str:
+    """The title of a sweep, which names its axes, by their words."""
+    from midflight.plot.names import column_name
+
+    for key in sorted(asked.axes, key=len, reverse=True):
+        if "." in key:
+            words = column_name(key)
+            title = title.replace(key, words[0].lower() + words[1:])
+    return title
+
+
+def _short(summary: Summary) -> Iterator[str]:
+    """Yield a sentence on each value that is compared: from what change to what, and how often the
+    interval of the change is above 0 or below it.
+    """
+    from midflight.plot.style import labelled
+
+    values = dict.fromkeys((one.flow, one.value) for one in summary.compared)
+    flows = {flow for flow, _ in values}
+    for flow, value in values:
+        every = [one for one in summary.compared if (one.flow, one.value) == (flow, value)]
+        known = [one for one in every if math.isfinite(one.ratio)]
+        name = labelled(value) if len(flows) == 1 else f"{flow} with {labelled(value)}"
+        if not known:
+            yield f"{name}: in no pair both runs have a value"
+            continue
+        low, high = (f"{100 * one(each.ratio for each in known):+.1f} %" for one in (min, max))
+        change = low if low == high else f"{low} to {high}"
+        more = sum(one.ratio_low > 0 for one in known)
+        less = sum(one.ratio_high < 0 for one in known)
+        of = f" in {len(known)} of {len(every)} combinations" if len(every) > 1 else ""
+        sure = ""
+        if summary.has_intervals and len(known) == 1:
+            side = "above 0" if more else "below 0" if less else "on both sides of 0"
+            sure = f"; its interval is {side}"
+        elif summary.has_intervals:
+            both = len(known) - more - less
+            sure = f"; intervals: {more} above 0, {less} below it, {both} on both sides"
+        yield f"{name}: {change}{of}{sure}"
 
 
 def _joined(text: str) -> str:
@@ -142,14 +192,18 @@ def _joined(text: str) -> str:
 
 
 def _axis_cells(asked: Sweep) -> Sequence[Sequence[str]]:
+    from midflight.plot.axis import spaced
+    from midflight.plot.names import column_name
+
     lines = []
     for key, values in asked.axes.items():
+        values = [spaced(one) for one in values]
         some = ", ".join(values[:_MOST_VALUES])
         if len(values) > _MOST_VALUES:
             some = f"{', '.join(values[: _MOST_VALUES - 2])}, ... {values[-1]}"
         role = "compared" if key == asked.compare else ""
-        lines.append([key, str(len(values)), some, role])
-    return [["axis", "number", "values", ""], *lines]
+        lines.append([column_name(key), str(len(values)), some, role, key])
+    return [["axis", "number", "values", "", "key"], *lines]
 
 
 def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict[str, str]]:
@@ -160,12 +214,13 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
     values.
     """
     from midflight.plot.axis import axis_data, axis_figure
+    from midflight.plot.heatmaps import map_colours, map_of
     from midflight.plot.names import column_name
-    from midflight.plot.paired import paired_shown
-    from midflight.plot.spread import spread_figure, spread_of, spread_rows
+    from midflight.plot.paired import paired_maps, paired_shown
+    from midflight.plot.spread import spread_figure, spread_of
     from midflight.plot.style import SERIES, figure_bytes, labelled
     from midflight.plot.tables import read_columns
-    from midflight.plot.usual import free_axes, usual_by
+    from midflight.plot.usual import MOST_MAPS, free_axes, usual_by
 
     metric, compared_in_pairs = summary.metric, summary.comparison_columns()
     columns = _measured(read_columns(folder, metric), metric)
@@ -192,6 +247,12 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
         baseline = labelled(str(compared_in_pairs["baseline"][0]))
         caption = f"{column_name(metric)}: change against {baseline}, pair by pair."
         yield {"image": image(spread_figure(change)), "caption": caption}
+    elif (mapped := paired_maps(compared_in_pairs)) is not None:
+        how = {"value": mapped.value, "x": mapped.x, "y": mapped.y, "by": mapped.by}
+        change = spread_of(compared_in_pairs, "heatmap", **how)
+        baseline = labelled(str(compared_in_pairs["baseline"][0]))
+        caption = f"{column_name(metric)}: change against {baseline}, pair by pair."
+        yield {"image": image(spread_figure(change)), "caption": caption, "is_wide": "yes"}
     lines = [one for one in by if one != x]
     if x not in ("flow",):
         data = axis_data(columns, x=x, y=metric, by=lines)
@@ -204,21 +265,23 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
         caption += f" {shares.detail}."
     yield {"image": image(spread_figure(shares)), "caption": caption}
     if len(free) >= 2:
-        compared = list(asked.axes[asked.compare])[:_MOST_MAPS] if asked.compare else [None]
-        maps = []
-        for value in compared:
-            kept = {} if value is None else {str(asked.compare): value}
-            how = {"value": metric, "x": free[0], "y": free[1]}
-            maps.append(spread_of(columns, "heatmap", where=kept, **how))
+        how = {"value": metric, "x": free[0], "y": free[1]}
+        found = []
+        if asked.compare is None:
+            found.append(spread_of(columns, "heatmap", **how))
+        else:
+            values = list(asked.axes[asked.compare])[:_MOST_MAPS]
+            for place in range(0, len(values), MOST_MAPS):
+                kept = {asked.compare: values[place : place + MOST_MAPS]}
+                found.append(spread_of(columns, "heatmap", by=[asked.compare], where=kept, **how))
         # The same colour is the same value in all of them.
-        rows = (row for one in maps for row in list(spread_rows(one))[1:])
-        known = [float(str(row[-2])) for row in rows if math.isfinite(float(str(row[-2])))]
-        limits = (min(known), max(known)) if known else None
-        for value, one in zip(compared, maps, strict=True):
-            words = of if value is None else f"{of}, {value}"
-            figure = spread_figure(replace(one, limits=limits))
-            caption = f"{words}: medians." if "medians" in one.value_title else f"{words}."
-            yield {"image": image(figure), "caption": caption}
+        every = [map_of(one) for data in found for one in data.panels or [data]]
+        colours = map_colours(every, signed=False)
+        for one in found:
+            figure = spread_figure(replace(one, colours=colours, remark=""))
+            caption = f"{of}: medians." if "medians" in one.value_title else f"{of}."
+            wide = "yes" if one.panels else ""
+            yield {"image": image(figure), "caption": caption, "is_wide": wide}
         if asked.compare is not None and (rest := asked.axes[asked.compare][_MOST_MAPS:]):
             yield {"image": "", "caption": f"No maps are drawn of {', '.join(rest)}."}
 

@@ -204,13 +204,15 @@ class Summary:
         """Whether any comparison has more than one sample."""
         return any(one.samples > 1 for one in self.compared)
 
-    def comparison_lines(self, unit: float) -> list[list[str]]:
-        """Return a head and a line for each comparison."""
+    def comparison_lines(self, unit: float, *, complete: bool = False) -> list[list[str]]:
+        """Return a head and a line for each comparison, or for each that has `complete` pairs."""
         by_runs = self.compared[0].over == "runs"
         counts = ["runs", "pairs"] if by_runs else ["pairs"]
         head = ["flow", *self.others, str(self.asked.compare), *counts]
         lines = [[*head, "difference", "+-", "%", "from", "to"]]
         for one in self.shown():
+            if complete and not one.pairs:
+                continue
             line = [
                 one.flow,
                 *one.values,

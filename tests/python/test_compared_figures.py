@@ -123,7 +123,8 @@ def test_maps_are_areas_in_a_pgf(paired: Path, tmp_path: Path, more: list[str]) 
     code = out.read_text()
     assert "\\pgfimage" not in code
     assert "\\includegraphics" not in code
-    cells, _ = of_map(paired, x=GAP, y=RATE)
+    how: Any = {"x": GAP, "y": RATE}
+    cells, *_ = figure_of(plot_spread, paired, "heatmap", **how).axes
     (mesh,) = cells.collections
     mesh.update_scalarmappable()
     for colour in np.unique(mesh.get_facecolor(), axis=0):  # type: ignore[call-overload]

@@ -111,7 +111,7 @@ def test_ends_of_a_figure_with_one_panel_may_have_its_kind() -> None:
     figure = figure_of(plot_delay_cdf, "wifi-to-lte", ylim={"delay-cdf": ends})
     assert figure.axes[0].get_ylim() == ends
     columns = {"a.x": ["1", "2"] * 2, "sent": [1.0, 2.0, 3.0, 4.0]}
-    figure = figure_of(plot_axis, columns, x="a.x", y="sent", ylim={"median": ends})
+    figure = figure_of(plot_axis, columns, x="a.x", y="sent", ylim={"median": (0.0, 2.0)})
     assert figure.axes[0].get_ylim() == ends
     figure = figure_of(plot_spread, columns, "cdf", value="sent", ylim={"cdf": ends})
     assert figure.axes[0].get_ylim() == ends

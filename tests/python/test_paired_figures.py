@@ -116,8 +116,8 @@ def test_a_comparison_lacks_samples_and_what_it_is_not_kept_by(paired: Path) -> 
     assert file == paired / "comparison.csv"
     assert shown == Shown(GAP, None, "ratio", ["value"])
     assert paired_of(paired, NOTHING._replace(x=AT), has_by=False) is None
-    assert paired_of(paired, NOTHING, {SCHEME}, has_by=False) is None
-    assert paired_of(paired, NOTHING, {GAP}, has_by=False) is not None
+    assert paired_of(paired, NOTHING, {SCHEME: "sack"}, has_by=False) is None
+    assert paired_of(paired, NOTHING, {GAP: "2s"}, has_by=False) is not None
     assert paired_of(paired, NOTHING, has_by=True) is None
 
 

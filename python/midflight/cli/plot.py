@@ -244,6 +244,13 @@ def plot(
             "with their kinds, such as queue=0:50. May be repeated.",
         ),
     ] = None,
+    vlim: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LOW:HIGH",
+            help="For a heat map of results: the ends of its colours, in the unit of the values.",
+        ),
+    ] = None,
     marks: Annotated[
         str | None,
         typer.Option(
@@ -324,6 +331,7 @@ def plot(
         "--where": where,
         "--xscale": xscale,
         "--xlim": xlim,
+        "--vlim": vlim,
     }
     of_figures = {
         "--kind": kind,
@@ -357,6 +365,7 @@ def plot(
         "ylim": read_limits(ylim or ()),
         "xlabel": xlabel,
         "ylabel": read_by_kind("--ylabel", ylabel or ()),
+        "vlim": None if vlim is None else read_ends("--vlim", vlim),
     }
     dress: Any = {
         "legend": legend,

@@ -34,9 +34,9 @@ def plot_results(
     size and scales.
     """
     from midflight.plot.axis import axis_data, axis_figure, axis_rows, kept_values, pooled_axes
-    from midflight.plot.paired import paired_of, samples_of
+    from midflight.plot.paired import is_left_out, paired_maps_of, paired_of, samples_of
     from midflight.plot.spread import spread_figure, spread_of, spread_rows
-    from midflight.plot.style import check_format, figure_bytes
+    from midflight.plot.style import SERIES, check_format, figure_bytes
     from midflight.plot.tables import read_columns
     from midflight.plot.usual import Shown, usual_shown
 
@@ -47,8 +47,6 @@ def plot_results(
         measured = value if y is None else y
     if kind == "cdf" and x is not None:
         raise UserError("the axis of a CDF is the measurement: give --value, and --by for lines")
-    if kind == "heatmap" and by:
-        raise UserError("a heat map has no lines, and --by is for lines; use --where")
     kept: dict[str, list[str]] = {}
     for word in where:
         key, equals, text = word.partition("=")
@@ -56,11 +54,20 @@ def plot_results(
             raise UserError(f'--where "{word}" is not column=value; write for example run=0')
         kept.setdefault(key, []).append(text)
     asked = Shown(x, y if kind == "heatmap" else None, measured, by or ())
+    is_usual = kind in (None, "interval") and measured is None and not by
     paired = None
     if kind in (None, "interval"):
         paired = paired_of(source, asked, kept, has_by=bool(by))
+        how = "interval"
+        if paired is None and kind is None and y is None:
+            paired = paired_maps_of(source, asked, kept, has_by=bool(by))
+            how = "heatmap"
+    elif kind == "heatmap" and measured == "ratio":
+        paired = paired_maps_of(source, asked, kept, has_by=bool(by))
+        how = "heatmap"
+    folder, asked_rows = source, kept
     if paired is not None:
-        kind, source, shown = "interval", str(paired[0]), paired[1]
+        kind, source, shown = how, str(paired[0]), paired[1]
     else:
         kind = kind or "median"
         shown = usual_shown(source, kind, asked, has_by=bool(by), where=kept)
@@ -106,18 +113,24 @@ def plot_results(
         file.write(figure_bytes(figure, check_format(Path(out))))
         head, *rest = rows
         write_rows(table, [str(one) for one in head], rest)
-    # A map says itself what it pools.
-    pooled = [] if kind == "heatmap" else pooled_axes(columns, measured, {x, *by}, kept)
+    sides = {x, y} if kind == "heatmap" else {x}
+    pooled = pooled_axes(columns, measured, {*sides, *by}, kept)
     if pooled:
         each = ", ".join(f"{name} ({count} values)" for name, count in pooled)
         note(f"pooled: {each}; --where {pooled[0][0]}=VALUE keeps one")
     if paired is not None:
         note(
             "the figure shows the change of each pair, which the spread over all runs would hide: "
-            f"{source} --kind interval {chosen_words(shown, kind)}; --kind median shows the values"
+            f"{source} --kind {kind} {chosen_words(shown, kind)}; --kind median shows the values"
         )
     elif shown != asked:
         note(f"the figure shows {chosen_words(shown, kind)}")
+    if paired is None and is_usual and is_left_out(folder, asked_rows):
+        note(
+            "the figure does not show the change of each pair, which the spread over all runs "
+            f"hides: it has more than {len(SERIES)} lines, or another axis; keep one value of an "
+            "axis with --where, or see --kind heatmap --value ratio"
+        )
     note(f"written to {out}")
 
 

@@ -17,13 +17,16 @@ Integers = NDArray[np.int64]
 
 #: Why packets are lost.
 _CAUSES = ("queue", "radio", "break", "node")
+#: Shorter pauses are no time without anything to send.
+_LEAST_PAUSE_NS = 50e6
 #: Events of flows with several paths, whose link in use is not one.
 _PATHS = ("path_opened", "path_used")
 
 
 class FlowEvents(NamedTuple):
     """The events of a flow: when its segments arrived, which, and up to which bit on the wire (one
-    more, from 0); timeouts and retransmissions; what was sent, and lost by cause.
+    more, from 0); timeouts and retransmissions; when new segments were sent, and which; when
+    packets of data were lost, by cause.
     """
 
     arrived_ns: Integers
@@ -31,8 +34,9 @@ class FlowEvents(NamedTuple):
     bits: NDArray[np.float64]
     timeouts_ns: Integers
     rexmits_ns: Integers
-    sent: int
-    lost: dict[str, int]
+    sent_ns: Integers
+    sent: NDArray[np.float64]
+    lost_ns: dict[str, Integers]
     has_paths: bool
 
     def bits_within(self, begin_ns: int, end_ns: int) -> float:
@@ -40,6 +44,36 @@ class FlowEvents(NamedTuple):
         first = np.searchsorted(self.arrived_ns, begin_ns, "left")
         last = np.searchsorted(self.arrived_ns, end_ns, "right")
         return float(self.bits[last] - self.bits[first])
+
+    def sent_within(self, begin_ns: int, end_ns: int) -> int:
+        """How many packets of data were sent between two instants, both included."""
+        return sum(_within(one, begin_ns, end_ns) for one in (self.sent_ns, self.rexmits_ns))
+
+    def lost_within(self, begin_ns: int, end_ns: int) -> dict[str, int]:
+        """How many of them were lost between two instants, by cause."""
+        return {cause: _within(one, begin_ns, end_ns) for cause, one in self.lost_ns.items()}
+
+    def idle_ns(self, begin_ns: int, first_ns: int) -> int:
+        """For how long of the time from an instant until the acknowledgment of the first new packet
+        the sender had nothing to send: until it sent that, after all that it had sent before had
+        arrived.
+        """
+        until = begin_ns + first_ns
+        done = np.sort(np.concatenate([self.arrived_ns, self.sent_ns, self.rexmits_ns]))
+        longest = 0
+        for at in self.sent_ns[(self.sent_ns > begin_ns) & (self.sent_ns < until)]:
+            before = int(done[np.searchsorted(done, at) - 1]) if done[0] < at else begin_ns
+            pause = int(at) - max(begin_ns, before)
+            if pause <= max(longest, _LEAST_PAUSE_NS):
+                continue
+            came = self.segments[self.arrived_ns < at]
+            if np.isin(self.sent[self.sent_ns < at], came).all():
+                longest = pause
+        return longest
+
+
+def _within(times: Integers, begin_ns: int, end_ns: int) -> int:
+    return int(np.sum((times >= begin_ns) & (times <= end_ns)))
 
 
 class RunEvents:
@@ -102,7 +136,8 @@ def _events(setup: Setup, flow: str) -> FlowEvents:
         _summed(8 * sizes[came]),
         time[events == "rto"],
         time[events == "rexmit"],
-        int(np.isin(events, ("send", "rexmit")).sum()),
-        {one: int(np.sum(is_lost & (packets == "data") & (causes == one))) for one in _CAUSES},
+        time[events == "send"],
+        np.asarray(trace.numpy("value"), np.float64)[events == "send"],
+        {one: time[is_lost & (packets == "data") & (causes == one)] for one in _CAUSES},
         bool(np.isin(events, _PATHS).any()),
     )

@@ -70,7 +70,7 @@ def limit_of(
     ours = events.bits_within(begin, end)
     others = run.bits_within(info["direction"], begin, end) - ours
     links = " and ".join(map(link_text, path.links(begin, end)))
-    lost, sent = events.lost, events.sent
+    lost, sent = events.lost_within(*span), events.sent_within(*span)
     if ours + others >= _FULL * could:
         share = f"{ours / could:.0%}"
         said = f"the link was the limit: {share} of what {links} could carry was this flow's"
@@ -94,7 +94,8 @@ def limit_of(
         or _still_share(events, span, float(np.nanmedian(trip))) > _MOST_STILL
     ):
         return ""
-    of_link = f"{could / (end - begin) * NS_PER_S / 1e6:.3g} Mbit/s of {links}"
+    could_rate = could / (end - begin) * NS_PER_S / 1e6
+    of_link = f"{links} could carry {could_rate:.3g} Mbit/s"
     plateau = float(np.max(flight))
     if np.mean((flight >= plateau - 2) & (cwnd > 1.2 * plateau)) > 0.5:
         return (
@@ -124,17 +125,17 @@ def limit_of(
     ):
         return ""
     window = (
-        f"window was {np.mean(cwnd):.3g} segments on average, and that in each round trip of "
-        f"{np.nanmean(trip) / 1e6:.3g} ms is {rate / 1e6:.3g} Mbit/s, where the link had {of_link}"
+        f"{np.mean(cwnd):.3g} segments on average, which is {rate / 1e6:.3g} Mbit/s with a round "
+        f"trip of {np.nanmean(trip) / 1e6:.3g} ms, while {of_link}"
     )
     is_radio = lost["radio"] >= max(_LEAST_LOST, _MOST_LOST * sum(lost.values()))
     if is_radio and sent:
         return (
             f"losses on the link were probably the limit: {lost['radio']} of {sent} packets "
-            f"({lost['radio'] / sent:.1%}) were lost by the radio; the {window}"
+            f"({lost['radio'] / sent:.1%}) were lost by the radio; the window had {window}"
             + (f"; {others_lost}" if (others_lost := _losses(lost | {"radio": 0})) else "")
         )
-    said = f"the window was the limit: the {window}"
+    said = f"the congestion window was the limit: {window}"
     return "; ".join(one for one in (said, _losses(lost)) if one)
 
 

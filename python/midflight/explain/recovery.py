@@ -31,6 +31,8 @@ class Recovering(NamedTuple):
     flow: str
     span: tuple[int, int]
     phases: Sequence[Mapping[str, Any]]
+    #: Whether an application determines when it has something to send.
+    is_paced: bool = False
 
 
 class _Event(NamedTuple):
@@ -100,10 +102,17 @@ def _line(event: _Event, flows: Sequence[Recovering]) -> str:
         else:
             said.append(
                 f"the first new packet{whose} was acknowledged after {to_ms(first)}"
-                f"{_costs(event, one, first)}"
+                f"{_idle(event, one, first)}{_costs(event, one, first)}"
             )
+    # Different flows of a run are in no race.
+    is_race = len({one.flow for one, _ in found}) == 1
     times = sorted((first, one.label) for one, first in found if first is not None)
-    if len(times) > 1 and len(times) == len(said) and times[1][0] - times[0][0] > _NEAR_NS:
+    if (
+        is_race
+        and len(times) > 1
+        and len(times) == len(said)
+        and times[1][0] - times[0][0] > _NEAR_NS
+    ):
         said.append(f"{times[0][1]} was first, by {to_ms(times[1][0] - times[0][0])}")
     return f"{event.text[0].upper()}{event.text[1:]}: {'; '.join(said)}"
 
@@ -122,6 +131,14 @@ def _first_new(event: _Event, one: Recovering) -> int | None:
     highest = float(segments[before].max()) if before.any() else -1.0
     later = times[(times >= event.end_ns) & (segments > highest)]
     return int(later[0]) - event.begin_ns if len(later) else None
+
+
+def _idle(event: _Event, one: Recovering, first: int) -> str:
+    """Return for how long of that time an application had nothing to send."""
+    if not one.is_paced:
+        return ""
+    idle = one.run.of(one.flow).idle_ns(event.begin_ns, first)
+    return f" (for {to_ms(idle)} of that time it had nothing to send)" if idle else ""
 
 
 def _costs(event: _Event, one: Recovering, first: int) -> str:

@@ -57,6 +57,8 @@ if TYPE_CHECKING:
 
 
 __all__ = [
+    "APART_PT",
+    "ARROWS_APART_PT",
     "AxisData",
     "axes_of",
     "axis_data",
@@ -96,8 +98,9 @@ _LEAST_FOR_BANDS = 8
 #: With more bands each is fainter.
 _MOST_STRONG_BANDS = 3
 _MOST_MARKERS = 25
-#: Whiskers of lines with the same x stand so far apart, in points, where there is room, ...
-_APART_PT = 2.0
+#: Whiskers of lines with the same x stand so far apart, in points, where there is room, arrows that
+#: would cover each other so far, ...
+APART_PT, ARROWS_APART_PT = 2.0, 5.0
 #: ... and take up no more than this share of the way to the next x.
 _SHARE_OF_STEP = 0.4
 _USUAL_IN = (COLUMN_IN * 1.25, 2.9)
@@ -207,6 +210,7 @@ def axis_data(
         if name not in columns:
             raise missing_column(option, name, columns)
     rows = measured_rows(columns, kept_rows(columns, len(columns[y]), kept), y)
+    check_is_measured(columns, rows, y, "--y")
     flows = {columns["flow"][row] for row in rows} if "flow" in columns else set()
     if not by and x != "flow" and len(flows) > 1:
         by = ["flow"]
@@ -391,8 +395,17 @@ def measured_rows(columns: Columns, rows: Sequence[int], measured: str) -> list[
 
 
 def check_is_measured(columns: Columns, rows: Sequence[int], name: str, option: str) -> None:
-    """Refuse a measurement that no row has, such as the duration of flows without an end."""
-    if not rows or not all(math.isnan(shown_number(columns[name][row], name)) for row in rows):
+    """Refuse a table without rows, and a measurement that no row has, such as the duration of flows
+    without an end.
+    """
+    if not rows:
+        raise refusal(
+            f'the table has no rows with "{name}"; there is nothing to draw',
+            name="source",
+            value="no rows",
+            accepted="a table with rows",
+        )
+    if not all(math.isnan(shown_number(columns[name][row], name)) for row in rows):
         return
     accepted = "one that some run has, such as goodput_bps"
     raise refusal(
@@ -529,19 +542,26 @@ def axis_figure(
         values = max((len(line.x) for line in data.lines), default=0)
         bands = not has_names and values >= _LEAST_FOR_BANDS
         lines = max(1, len(data.lines))
-        step = min(0.17, 0.6 / lines) if has_names else dodge(places, lines, width, is_log=log_x)
+        # With one value at each place there are no quartiles, and nothing to stand side by side.
+        spread = any(runs > 1 for line in data.lines for runs in line.runs)
+        apart_pt = ARROWS_APART_PT if _has_arrows_together(data) else APART_PT
+        apart = dodge(places, lines, width, is_log=log_x, apart_pt=apart_pt) if spread else 0.0
+        step = min(0.17, 0.6 / lines) if has_names else apart
+        drawn_x: list[float] = []
         keys, labels = [line.key for line in data.lines], [line.label for line in data.lines]
         looks = [look for look, _ in line_looks(data.by, keys, labels)]
         for number, (line, look) in enumerate(zip(data.lines, looks, strict=True)):
-            offset = 0.0 if bands else (number - (len(data.lines) - 1) / 2) * step
+            offset = (number - (len(data.lines) - 1) / 2) * step
             at = np.array(line.x)
-            x = at * np.exp(offset) if log_x else at + offset
-            _median(axes, line, look, x, over, number, joined=not has_names)
+            aside = at * np.exp(offset) if log_x else at + offset
+            x = at if bands else aside
+            drawn_x += x.tolist()
+            _median(axes, line, look, x, number, joined=not has_names)
             if bands:
                 _band(axes, line, look, at, over, strong=len(data.lines) <= _MOST_STRONG_BANDS)
             else:
                 _whiskers(axes, line, look, x, over)
-            mark_endless(axes, x, np.array([one[2] for one in line.points]), top, look)
+            mark_endless(axes, aside, np.array([one[2] for one in line.points]), top, look)
         if log_y:
             set_log(axes.yaxis, low, top)
         else:
@@ -549,11 +569,10 @@ def axis_figure(
         if data.categories is not None:
             name_categories(axes, data.categories, width)
         elif log_x:
-            set_log(axes.xaxis, *place_limits(places, 0.05, is_log=True), places)
+            set_log(axes.xaxis, *place_limits([*places, *drawn_x], 0.05, is_log=True), places)
         else:
-            axes.set_xlim(*place_limits(places, 0.05, is_log=False))
-        # With one value at each place there are no quartiles.
-        spread = any(runs > 1 for line in data.lines for runs in line.runs)
+            beside = spread and not bands
+            axes.set_xlim(*place_limits([*places, *drawn_x], 0.05, is_log=False, wide=beside))
         label_axes(
             figure,
             axes,
@@ -563,16 +582,38 @@ def axis_figure(
             title=title,
             kind="median",
             x_refused="the axis has names" if has_names else "",
-            detail="; ".join(filter(None, (_quartile_words(data), data.pooled))) if spread else "",
+            detail=_detail(data, is_spread=spread),
+            seen=(places, finite),
+            units=(data.axis[1], data.measure[1]),
         )
     return figure
 
 
-def _quartile_words(data: AxisData) -> str:
-    """What the lines are, and of how many values if all are of as many."""
-    counts = {runs for line in data.lines for runs in line.runs}
-    of = f" of {min(counts)} values" if len(counts) == 1 else ""
-    return f"medians and quartiles{of}"
+def _detail(data: AxisData, *, is_spread: bool) -> str:
+    """What the lines are, of how many values if all are of as many, and what arrows are."""
+    points = [point for line in data.lines for point in line.points]
+    words = []
+    if is_spread:
+        counts = {runs for line in data.lines for runs in line.runs}
+        words.append(
+            f"medians and quartiles{f' of {min(counts)} values' if len(counts) == 1 else ''}"
+        )
+    if any(math.isinf(point.q3) for point in points):
+        words.append(f"arrows: {'over 25 % of the runs' if is_spread else 'runs'} did not finish")
+        if is_spread and any(math.isinf(point.median) for point in points):
+            words[-1] += " (without a marker: over 50 %)"
+    return "; ".join([*words, *([data.pooled] if is_spread and data.pooled else [])])
+
+
+def _has_arrows_together(data: AxisData) -> bool:
+    """Whether several lines have an arrow at the same place."""
+    found = [
+        x
+        for line in data.lines
+        for x, point in zip(line.x, line.points, strict=True)
+        if math.isinf(point.q3)
+    ]
+    return len(found) > len({*found})
 
 
 def axis_rows(data: AxisData) -> Iterator[Sequence[object]]:
@@ -591,7 +632,14 @@ def _bottom(least: float, top: float) -> float:
     return least - 0.04 * (top - least) if least < 0 else 0.0
 
 
-def dodge(places: Iterable[float], lines: int, width_in: float, *, is_log: bool) -> float:
+def dodge(
+    places: Iterable[float],
+    lines: int,
+    width_in: float,
+    *,
+    is_log: bool,
+    apart_pt: float = APART_PT,
+) -> float:
     """Return the distance between the markers and whiskers of lines at the same number, in the unit
     of the axis, or of its logarithm. The ticks are at the numbers.
     """
@@ -600,7 +648,7 @@ def dodge(places: Iterable[float], lines: int, width_in: float, *, is_log: bool)
         return 0.0  # One number, written in two units.
     point = (values[-1] - values[0]) / ((width_in - 0.8) * 72)
     nearest = min(b - a for a, b in pairwise(values))
-    return min(_APART_PT * point, _SHARE_OF_STEP * nearest / max(1, lines))
+    return min(apart_pt * point, _SHARE_OF_STEP * nearest / max(1, lines))
 
 
 def name_categories(axes: Axes, categories: Sequence[str], width_in: float) -> None:
@@ -624,17 +672,17 @@ def _shown(line: Line, over: float) -> Any:
     return np.minimum(np.array(line.points, dtype=float).reshape(-1, 3), over).T
 
 
-def _median(
-    axes: Axes, line: Line, look: Look, x: Any, over: float, number: int, *, joined: bool
-) -> None:
+def _median(axes: Axes, line: Line, look: Look, x: Any, number: int, *, joined: bool) -> None:
     """Draw the medians of one series.
 
     Between names there is nothing, so that a line over names is not `joined`.
     """
     every = max(1, math.ceil(len(x) / _MOST_MARKERS))
+    medians = np.array([point.median for point in line.points], dtype=float)
     drawn = axes.plot(
         x,
-        _shown(line, over)[1],
+        # A line ends where more than half of the runs did not finish.
+        np.where(np.isfinite(medians), medians, np.nan),
         color=look.colour,
         linestyle=look.line if joined else "none",
         linewidth=1.0,

@@ -12,12 +12,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from midflight.plot.legends import legend
-from midflight.plot.options import Ends, Labels, Limits, choose_axes, dress_panels
+from midflight.plot.options import (
+    Ends,
+    Labels,
+    Limits,
+    check_is_seen,
+    choose_axes,
+    dress_panels,
+)
 from midflight.plot.style import (
     MOST_IN,
     arrange,
     captioned,
     check_format,
+    chosen_axes,
     chosen_style,
     figure_bytes,
     labelled,
@@ -40,6 +48,7 @@ __all__ = [
     "figure_of",
     "finish_panels",
     "label_axes",
+    "label_panels",
     "write_figure",
 ]
 
@@ -63,6 +72,8 @@ class Dress(TypedDict, total=False):
     #: The ends of the axis of values, in a figure with one panel; of panels over time by their
     #: kinds.
     ylim: Limits | None
+    #: The ends of the colours of a heat map.
+    vlim: Ends | None
     #: Labels in place of those of the axes, which may have mathematics between dollar signs; of
     #: panels over time by their kinds.
     xlabel: str | None
@@ -100,7 +111,11 @@ def dressed(dress: Dress, suffix: str = "") -> AbstractContextManager[None]:
         labels=dress.get("labels"),
         captions=dress.get("captions"),
         axes=choose_axes(
-            dress.get("xlim"), dress.get("ylim"), dress.get("xlabel"), dress.get("ylabel")
+            dress.get("xlim"),
+            dress.get("ylim"),
+            dress.get("xlabel"),
+            dress.get("ylabel"),
+            dress.get("vlim"),
         ),
         suffix=suffix,
     )
@@ -164,13 +179,16 @@ def label_axes(
     remark: str = "",
     detail: str = "",
     x_refused: str = "",
+    seen: tuple[Iterable[float], Iterable[float]] = ((), ()),
+    units: tuple[str, str] = ("", ""),
 ) -> None:
     """Write what the axes are, wrapped to the figure, and name the lines above them.
 
     `kind` is that of the figure. `title` is the user's text, which may have mathematics between
     dollar signs. `remark` stands below it. `detail` says what the marks are, such as "medians and
     quartiles", in small letters. `x_refused` is why the ends of the horizontal axis cannot be
-    chosen.
+    chosen. `seen` are the places of what is drawn, across and up, in these units: ends of an axis
+    without any of them are refused.
     """
     width, height = figure.get_size_inches()
     for put, text, room in (
@@ -192,11 +210,43 @@ def label_axes(
         axes.annotate(detail, (1.0, 1.0), xytext=(0, 4), **places, **how)
         pad = 6 + 1.3 * SMALL_PT * len(detail.splitlines())
         axes.set_title(axes.get_title(), pad=pad)
-    dress_panels([(kind, axes)], x_refused=x_refused)
+    dress_panels([(kind, axes)], x_refused=x_refused, is_map=kind == "heatmap")
+    if (choice := chosen_axes()) is not None:
+        for option, ends, places, unit in (
+            ("--xlim", choice.xlim, seen[0], units[0]),
+            *(("--ylim", one, seen[1], units[1]) for one in choice.ylim.values()),
+        ):
+            check_is_seen(option, ends, places, unit)
     handles, labels = axes.get_legend_handles_labels()
     if labels:
         entries = dict(zip(labels, handles, strict=True))
         legend(figure, entries, loc="outside upper center", title=lines_title)
+
+
+def label_panels(
+    figure: Figure,
+    panels: Sequence[tuple[Axes, str, str]],
+    room_pt: float,
+    kind: str,
+    *,
+    title: str | None = None,
+    remark: str = "",
+    detail: str = "",
+    x_refused: str = "",
+) -> None:
+    """Write what the axes of panels of one kind are, each with its titles, "" for none; the other
+    arguments are those of `label_axes`, and what they say is above all panels.
+    """
+    width, height = figure.get_size_inches()
+    for axes, x_title, y_title in panels:
+        axes.set_xlabel(wrapped(labelled(x_title), 7.5, room_pt), parse_math=False)
+        axes.set_ylabel(wrapped(labelled(y_title), 7.5, (height - 0.9) * 72), parse_math=False)
+    above = [typeset("--title", title or "")]
+    above += [one.replace("$", r"\$") for one in (labelled(remark), captioned(detail))]
+    if text := "\n".join(filter(None, above)):
+        figure.suptitle(wrapped(text, 7.5, (width - 0.4) * 72), fontsize=7.5, parse_math=True)
+    named = [(kind, axes) for axes, _, _ in panels]
+    dress_panels(named, x_refused=x_refused, is_map=kind == "heatmap")
 
 
 def _has_room(figure: Figure, panels: Sequence[tuple[str, Axes]]) -> bool:

@@ -3,23 +3,97 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from midflight.plot.axis import axis_places
-from midflight.plot.style import labelled, wrapped
+from midflight.plot.scales import hides
+from midflight.plot.style import labelled, text_width, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["decimals", "draw_map", "number_words"]
+__all__ = ["Colours", "Map", "colours_of", "decimals", "draw_bar", "draw_map", "number_words"]
 
-#: With more cells there is no room for their values.
-_MOST_WRITTEN = 150
+#: With more cells, or more of them side by side, there is no room for their values.
+_MOST_WRITTEN, _MOST_ACROSS = 150, 16
+#: The largest letters of the values in a map of usual and of many columns, and the smallest.
+_LARGE_PT, _SMALL_PT, _LEAST_PT = 6.5, 5.5, 4.4
+#: Values that are farther from the quartiles than so many times their distance have no say in the
+#: scale of the colours, if they are no more than this share of all.
+_FAR, _FEW = 3.0, 0.15
+#: Cells below 0, where there are no numbers, and cells without a value.
+_BELOW: Mapping[str, Any] = {
+    "fill": False,
+    "hatch": "////",
+    "edgecolor": "0.25",
+    "linewidth": 0,
+}
+_NOTHING: Mapping[str, Any] = {
+    "facecolor": "0.9",
+    "hatch": "xxxx",
+    "edgecolor": "0.7",
+    "linewidth": 0,
+}
+
+
+@dataclass(frozen=True)
+class Colours:
+    """The scale of the colours of a map."""
+
+    low: float
+    high: float
+    is_signed: bool = False
+    is_log: bool = False
+
+
+@dataclass(frozen=True)
+class Map:
+    """The values of the cells, by row and column: nan where there is none, inf where more than half
+    of the runs did not finish; what these cells say instead, and which values are of few pairs.
+    """
+
+    cells: NDArray[np.float64]
+    columns: Sequence[str]
+    rows: Sequence[str]
+    words: Mapping[tuple[int, int], str] = field(default_factory=dict)
+    few: Collection[tuple[int, int]] = ()
+
+    @property
+    def finite(self) -> NDArray[np.float64]:
+        return self.cells[np.isfinite(self.cells)]
+
+
+def colours_of(
+    finite: NDArray[np.float64], *, signed: bool = False, ends: tuple[float, float] | None = None
+) -> Colours:
+    """Return the scale of the colours for these values, with the given ends or those that suit.
+
+    It is as far above 0 as below it for values on both sides of 0, or that are `signed`. A few
+    values that are far from all others lie beyond its ends; it is logarithmic if it would hide more
+    than a fifth of the others.
+    """
+    if not finite.size:
+        return Colours(*(ends or (0.0, 1.0)))
+    is_signed = signed or bool(finite.min() < 0 < finite.max())
+    usual = np.abs(finite) if is_signed else finite
+    first, third = np.quantile(usual, [0.25, 0.75])
+    room = _FAR * (third - first)
+    near = usual[(usual >= first - room) & (usual <= third + room)]
+    if room > 0 and near.size >= (1 - _FEW) * usual.size:
+        usual = near
+    low, high = (float(usual.min()), float(usual.max())) if ends is None else ends
+    high = high if high > low else low + 1.0
+    if is_signed:
+        # As far above 0 as below it, so that equal colours are equal sizes.
+        high = max(abs(low), abs(high)) if ends is not None else high
+        return Colours(-high, high, is_signed=True)
+    return Colours(low, high, is_log=low > 0 and hides(usual.tolist()))
 
 
 def decimals(values: NDArray[np.float64]) -> int:
@@ -41,99 +115,147 @@ def number_words(value: float, digits: int, *, signed: bool) -> str:
     return text.lstrip("+-") if float(text) == 0 else text.replace("-", "\N{MINUS SIGN}")
 
 
-def draw_map(
-    figure: Figure,
-    axes: Axes,
-    cells: NDArray[np.float64],
-    names: tuple[Sequence[str], Sequence[str]],
-    title: str,
-    limits: tuple[float, float] | None,
-    *,
-    signed: bool = False,
-) -> None:
-    """Draw cells with lighter colours for larger values; their numbers are written if they fit.
+def draw_map(axes: Axes, shown: Map, colours: Colours, digits: int, room_pt: float) -> Any:
+    """Draw cells with lighter colours for larger values, and return what a colour bar explains.
 
-    `names` are those of the columns and of the rows, `title` is what the colours mean, `limits` are
-    the least and the greatest value that has a colour, by default those that there are. Values on
-    both sides of 0, or those that are `signed`, have colours that are white at 0, and signs; where
-    there is no room for numbers, cells below 0 are hatched.
+    Their numbers, with so many decimals, are written if they fit into `room_pt`, the width of the
+    map. Where they do not, cells below 0 are hatched. Cells without a value are grey.
     """
-    from matplotlib.colors import Normalize
+    from matplotlib.colors import LogNorm, Normalize
     from matplotlib.patches import Rectangle
 
-    columns, rows = names
-    across = len(columns)
-    finite = cells[np.isfinite(cells)]
-    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
-    if limits is not None:
-        low, high = limits
-    high = high if high > low else low + 1.0
-    is_signed = signed or low < 0 < high
-    if is_signed:
-        # As far above 0 as below it, so that equal colours are equal sizes.
-        high = max(abs(low), abs(high))
-        low = -high
-    norm = Normalize(low, high)
+    cells, across, down = shown.cells, len(shown.columns), len(shown.cells)
+    norm = (LogNorm if colours.is_log else Normalize)(colours.low, colours.high)
     # Cells as areas: PGF has no images.
     image = axes.pcolormesh(
         np.arange(across + 1) - 0.5,
-        np.arange(len(cells) + 1) - 0.5,
+        np.arange(down + 1) - 0.5,
         np.ma.masked_invalid(cells),
-        cmap="PuOr_r" if is_signed else "cividis",
+        cmap="PuOr_r" if colours.is_signed else "cividis",
         norm=norm,
     )
     axes.grid(False)
-    down = len(cells)
+
+    def fill(chosen: NDArray[np.bool_], how: Mapping[str, Any]) -> None:
+        for line, column in np.argwhere(chosen):
+            axes.add_patch(Rectangle((column - 0.5, line - 0.5), 1, 1, **how))
+
+    fill(np.isnan(cells), _NOTHING)
     if across * down <= _MOST_WRITTEN:
         # Equal neighbours are two cells.
         for place in range(1, across):
             axes.axvline(place - 0.5, color="white", linewidth=0.8)
         for place in range(1, down):
             axes.axhline(place - 0.5, color="white", linewidth=0.8)
-    if down > 1 and axis_places(list(rows), "")[1] is not None:
+    if down > 1 and axis_places(list(shown.rows), "")[1] is not None:
         # Names are read from the top.
         axes.invert_yaxis()
-    for side, shown_names in ((axes.xaxis, columns), (axes.yaxis, rows)):
-        # As many names as there is room for.
-        every = max(1, math.ceil(len(shown_names) / 14))
-        shown = [labelled(name) for name in list(shown_names)[::every]]
-        side.set_ticks(range(0, len(shown_names), every), shown, parse_math=False)
-    axes.tick_params(length=0)
-    if any(len(one) > 5 for one in columns) and across > 4:
-        axes.tick_params(axis="x", rotation=30)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
-    is_written = cells.size <= _MOST_WRITTEN and across <= 16
-    # Runs that never end have no colour.
-    if len(finite):
-        bar = figure.colorbar(image, ax=axes, pad=0.02, fraction=0.06, use_gridspec=False)
-        bar.outline.set_visible(False)
-        # No seams between the areas of the bar.
-        if bar.solids is not None:
-            bar.solids.set_edgecolor("face")
-        height = (figure.get_size_inches()[1] - 0.6) * 72
-        bar.set_label(wrapped(labelled(title), 7.5, height), parse_math=False)
-    if is_signed and not is_written:
-        hatched: Any = {"fill": False, "hatch": "////", "edgecolor": "0.25", "linewidth": 0}
-        for line, column in np.argwhere(np.isfinite(cells) & (cells < 0)):
-            axes.add_patch(Rectangle((column - 0.5, line - 0.5), 1, 1, **hatched))
-        if len(finite):
-            bar.ax.add_patch(Rectangle((0, 0), 1, 0.5, transform=bar.ax.transAxes, **hatched))
-    if not is_written:
-        return
-    digits = decimals(finite)
-    for (line, column), value in np.ndenumerate(cells):
-        if math.isnan(value):
-            continue
+    _name_cells(axes, shown, room_pt)
+    texts = _texts(shown, digits, signed=colours.is_signed)
+    size = _text_pt(shown, texts.values(), room_pt)
+    if size is None:
+        if colours.is_signed:
+            fill(np.isfinite(cells) & (cells < 0), _BELOW)
+        return image
+    for (line, column), text in texts.items():
+        value = cells[line, column]
         red, green, blue, _ = image.cmap(norm(value)) if math.isfinite(value) else (1, 1, 1, 1)
         is_dark = 0.3 * red + 0.6 * green + 0.1 * blue < 0.5
-        text = number_words(value, digits, signed=is_signed) if math.isfinite(value) else "never"
         axes.text(
             column,
             line,
             text,
             ha="center",
             va="center",
-            fontsize=5.5 if across > 9 else 6.5,
+            fontsize=size,
             color="white" if is_dark else "black",
         )
+    return image
+
+
+def is_written(shown: Map, digits: int, room_pt: float, *, signed: bool) -> bool:
+    """Whether the cells of a map have their numbers."""
+    return _text_pt(shown, _texts(shown, digits, signed=signed).values(), room_pt) is not None
+
+
+def _texts(shown: Map, digits: int, *, signed: bool) -> dict[tuple[int, int], str]:
+    """What is written into the cells that have a value, or runs that did not finish."""
+    found = {}
+    for (line, column), value in np.ndenumerate(shown.cells):
+        if math.isfinite(value):
+            few = "*" if (line, column) in shown.few else ""
+            found[line, column] = number_words(value, digits, signed=signed) + few
+        elif not math.isnan(value):
+            found[line, column] = shown.words.get((line, column), "never")
+    return found
+
+
+def _text_pt(shown: Map, texts: Collection[str], room_pt: float) -> float | None:
+    """The size of the letters with which the texts fit into the cells; None without room."""
+    across = len(shown.columns)
+    if shown.cells.size > _MOST_WRITTEN or across > _MOST_ACROSS:
+        return None
+    most = _SMALL_PT if across > 9 else _LARGE_PT
+    widest = max((text_width(one, most) for one in texts), default=0.0)
+    fits = most * 0.94 * room_pt / across / widest if widest else most
+    return min(most, fits) if fits >= _LEAST_PT else None
+
+
+def _name_cells(axes: Axes, shown: Map, room_pt: float) -> None:
+    """Name the columns and rows of a map, as many as there is room for."""
+    columns = [labelled(one) for one in shown.columns]
+    are_names = axis_places(list(shown.columns), "")[1] is not None
+    widest = max((text_width(one, 7.5) for one in columns), default=0.0)
+    turned = are_names and widest > 0.95 * room_pt / len(columns)
+    across = 14 if are_names else max(1, min(14, int(room_pt / (widest + 4))))
+    rows = [labelled(one) for one in shown.rows]
+    for side, names, most in ((axes.xaxis, columns, across), (axes.yaxis, rows, 14)):
+        every = max(1, math.ceil(len(names) / most))
+        side.set_ticks(range(0, len(names), every), names[::every], parse_math=False)
+    axes.tick_params(length=0)
+    if turned:
+        axes.tick_params(axis="x", rotation=30)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+
+
+def draw_bar(
+    figure: Figure,
+    panels: Sequence[Axes],
+    image: Any,
+    title: str,
+    maps: Sequence[Map],
+    colours: Colours,
+    *,
+    hatched: bool,
+) -> None:
+    """Draw the bar of the colours beside maps that share them, with pointed ends for values beyond
+    it; `hatched` is whether cells below 0 are.
+    """
+    from matplotlib.patches import Rectangle
+
+    finite = np.concatenate([one.finite for one in maps])
+    # Runs that never end have no colour.
+    if not finite.size:
+        return
+    under, over = bool(finite.min() < colours.low), bool(finite.max() > colours.high)
+    extend = {(True, True): "both", (True, False): "min", (False, True): "max"}.get((under, over))
+    how: Any = {"pad": 0.02, "fraction": 0.06 / len(panels), "extend": extend or "neither"}
+    how |= {"use_gridspec": False} if len(panels) == 1 else {}
+    bar = figure.colorbar(image, ax=panels[0] if len(panels) == 1 else list(panels), **how)
+    bar.outline.set_visible(False)
+    # No seams between the areas of the bar.
+    if bar.solids is not None:
+        bar.solids.set_edgecolor("face")
+    if colours.is_log:
+        from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+        bar.formatter = FuncFormatter(lambda value, _: f"{value:g}")
+        if colours.high < 10 * colours.low:
+            bar.locator = MaxNLocator(6, steps=[1, 2, 3, 5, 10])
+        bar.update_ticks()
+        bar.ax.minorticks_off()
+    height = (figure.get_size_inches()[1] - 0.6) * 72
+    bar.set_label(wrapped(labelled(title), 7.5, height), parse_math=False)
+    if hatched:
+        bar.ax.add_patch(Rectangle((0, 0), 1, 0.5, transform=bar.ax.transAxes, **_BELOW))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -12,6 +12,8 @@ from midflight.refusal import refusal
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from midflight._core import MidflightError
+
 __all__ = [
     "SCALES",
     "AxesChoice",
@@ -19,6 +21,7 @@ __all__ = [
     "Labels",
     "Limits",
     "as_names",
+    "check_is_seen",
     "check_scale",
     "check_scales",
     "choose_axes",
@@ -47,6 +50,8 @@ class AxesChoice:
 
     xlim: Ends | None = None
     ylim: Mapping[str, Ends] = field(default_factory=dict)
+    #: The ends of the colours of a map.
+    vlim: Ends | None = None
     xlabel: str | None = None
     ylabel: Mapping[str, str] = field(default_factory=dict)
 
@@ -74,6 +79,7 @@ def choose_axes(
     ylim: Limits | None = None,
     xlabel: str | None = None,
     ylabel: Labels | None = None,
+    vlim: Ends | None = None,
 ) -> AxesChoice:
     """Return ends and labels as `chosen_style` takes them.
 
@@ -85,6 +91,8 @@ def choose_axes(
     named = [("--ylim", kind, one) for kind, one in ends.items()]
     if xlim is not None:
         named.append(("--xlim", "", xlim))
+    if vlim is not None:
+        named.append(("--vlim", "", vlim))
     for option, kind, (low, high) in named:
         if not -math.inf < low < high < math.inf:
             text = _ends_text(kind, (low, high))
@@ -99,7 +107,7 @@ def choose_axes(
         typeset("--xlabel", xlabel)
     for text in labels.values():
         typeset("--ylabel", text)
-    return AxesChoice(xlim, ends, xlabel, labels)
+    return AxesChoice(xlim, ends, vlim, xlabel, labels)
 
 
 def _ends_text(kind: str, ends: Ends) -> str:
@@ -179,18 +187,28 @@ def check_scales(
 
 
 def dress_panels(
-    panels: Sequence[tuple[str, Axes]], *, x_refused: str = "", height_in: float | None = None
+    panels: Sequence[tuple[str, Axes]],
+    *,
+    x_refused: str = "",
+    height_in: float | None = None,
+    is_map: bool = False,
 ) -> None:
     """Give the axes of panels, which are of these kinds, the chosen ends and labels.
 
-    `x_refused` is why the ends of the horizontal axis cannot be chosen. `height_in` is the room for
-    a label. Raises `MidflightError` for what the figure does not have.
+    `x_refused` is why the ends of the horizontal axis cannot be chosen, in a map (`is_map`) also
+    those of the vertical one. `height_in` is the room for a label. Raises `MidflightError` for what
+    the figure does not have.
     """
     from midflight.plot.style import chosen_axes, wrapped
 
     choice = chosen_axes()
     if choice is None:
         return
+    if choice.vlim is not None and not is_map:
+        why = "the figure has no colours of values, as a heat map has"
+        raise _not_chosen("--vlim", choice.vlim, why)
+    for one in choice.ylim.values() if is_map else ():
+        raise _not_chosen("--ylim", one, f"{x_refused}; --vlim has the ends of its colours")
     for ends, meant in _for_panels("--ylim", choice.ylim, panels, "LOW:HIGH"):
         for axes in meant:
             _check_log("--ylim", ends, axes.get_yscale())
@@ -204,11 +222,30 @@ def dress_panels(
         axes.set_xlabel(choice.xlabel or "", parse_math=True)
     if choice.xlim is not None:
         if x_refused:
-            text = _ends_text("", choice.xlim)
-            raise refusal(f"--xlim {text}: {x_refused}", name="--xlim", value=text, accepted="")
+            raise _not_chosen("--xlim", choice.xlim, x_refused)
         for _, axes in panels:
             _check_log("--xlim", choice.xlim, axes.get_xscale())
             axes.set_xlim(*choice.xlim)
+
+
+def _not_chosen(option: str, ends: Ends, why: str) -> MidflightError:
+    text = _ends_text("", ends)
+    return refusal(f"{option} {text}: {why}", name=option, value=text, accepted=f"no {option}")
+
+
+def check_is_seen(option: str, ends: Ends | None, places: Iterable[float], unit: str) -> None:
+    """Refuse chosen ends of an axis between which none of the places is that the figure has."""
+    known = [one for one in places if math.isfinite(one)]
+    if ends is None or not known or any(ends[0] <= one <= ends[1] for one in known):
+        return
+    there = f"{min(known):.4g} to {max(known):.4g} {unit}".strip()
+    text = _ends_text("", ends)
+    raise refusal(
+        f"{option} {text}: nothing is there; the values are from {there}",
+        name=option,
+        value=text,
+        accepted=f"ends with values between them, which are from {there}",
+    )
 
 
 def _check_log(option: str, ends: Ends, scale: str) -> None:

@@ -187,16 +187,24 @@ def mark_endless(
     axes: Axes,
     x: NDArray[Any],
     ends: NDArray[Any],
-    edge: float,
+    edge: float | NDArray[Any],
     look: Look,
     arrow: Literal["up", "down"] = "up",
+    *,
+    above_pt: float = 0.0,
 ) -> None:
-    """Put an arrow at an edge of the axes where an upper quartile or an interval is endless."""
+    """Put an arrow at an edge of the axes where an upper quartile or an interval is endless, or so
+    much above it.
+    """
+    from matplotlib.transforms import ScaledTranslation
+
     endless = ~np.isfinite(ends)
     if endless.any():
+        raised = ScaledTranslation(0, above_pt / 72, axes.figure.dpi_scale_trans)
         axes.plot(
             x[endless],
-            np.full(endless.sum(), edge),
+            np.broadcast_to(edge, x.shape)[endless],
+            transform=axes.transData + raised,
             linestyle="none",
             marker=rf"$\{arrow}arrow$",
             markersize=6,

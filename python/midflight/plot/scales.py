@@ -143,12 +143,14 @@ def set_log(axis: Axis, low: float, high: float, places: Iterable[float] = ()) -
     axis.set_minor_locator(NullLocator())
 
 
-def place_limits(places: Iterable[float], margin: float, *, is_log: bool) -> tuple[float, float]:
+def place_limits(
+    places: Iterable[float], margin: float, *, is_log: bool, wide: bool = False
+) -> tuple[float, float]:
     """Return the ends of an axis of places with a margin, a share of their extent or, with a single
     one, of itself.
 
     An axis of values that are not below 0 does not begin below 0, and begins there if it begins
-    near it.
+    near it; where the marks at the places are `wide`, as whiskers are, one at 0 has the margin.
     """
     values = [*places] or [0.0, 1.0]
     low, high = min(values), max(values)
@@ -159,7 +161,8 @@ def place_limits(places: Iterable[float], margin: float, *, is_log: bool) -> tup
     if 0 <= low - room <= _NEAR_0 * high and high > low:
         # The tick at 0 says that it begins there.
         return 0.0, high + room
-    return (max(0.0, low - room) if low >= 0 else low - room), high + room
+    begins = low - room if low < 0 or (wide and low == 0) else max(0.0, low - room)
+    return begins, high + room
 
 
 def beyond(low: float, top: float, *, is_log: bool) -> float:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, Unpack
@@ -17,12 +16,13 @@ from numpy.typing import NDArray
 
 from midflight.meant import did_you_mean
 from midflight.plot.axis import (
+    APART_PT,
+    ARROWS_APART_PT,
     axis_places,
     check_is_measured,
     dodge,
     kept_rows,
     kept_values,
-    kept_words,
     lines_name,
     measured_rows,
     name_categories,
@@ -35,20 +35,18 @@ from midflight.plot.axis import (
 from midflight.plot.boxes import draw_boxes
 from midflight.plot.compared import (
     MEANS,
-    check_is_one,
     counts_of,
     ends_of,
     has_ends,
-    is_compared,
     measured_of,
     over_of,
 )
 from midflight.plot.figure import Dress, check_dress, label_axes, write_figure
+from midflight.plot.heatmaps import heatmap_of, heatmaps_figure
 from midflight.plot.line_looks import line_looks
-from midflight.plot.maps import draw_map
-from midflight.plot.names import column_name, with_unit
+from midflight.plot.names import with_unit
 from midflight.plot.options import as_names, check_scale
-from midflight.plot.paired import paired_of, samples_of
+from midflight.plot.paired import paired_maps_of, paired_of, samples_of
 from midflight.plot.plain import plain_of_folder
 from midflight.plot.quartiles import mark_endless
 from midflight.plot.samples import interval_words, sampling
@@ -63,6 +61,7 @@ from midflight.plot.scales import (
     place_limits,
     set_log,
 )
+from midflight.plot.spread_data import Group, Spread, known_of, quantiles_of
 from midflight.plot.style import (
     COLUMN_IN,
     SERIES,
@@ -91,7 +90,6 @@ SPREADS = ("cdf", "box", "interval", "heatmap")
 _USUAL_IN = (COLUMN_IN * 1.25, 2.9)
 #: A line of a CDF has so many steps at the most.
 _MOST_STEPS = 4000
-_BOX = (0.05, 0.25, 0.5, 0.75, 0.95)
 #: Why an axis of a kind cannot be logarithmic.
 _NAMED: Mapping[str, str] = {
     "box": "boxes stand side by side, however far apart their numbers are",
@@ -105,60 +103,6 @@ Row: TypeAlias = Sequence[object]
 
 
 _Values: TypeAlias = NDArray[np.float64]
-
-
-@dataclass
-class Group:
-    """The values of one line at each place of its axis, in the unit that is shown."""
-
-    label: str
-    #: Its values of the columns that tell lines apart.
-    key: Sequence[str] = ()
-    x: list[float] = field(default_factory=list)
-    names: list[str] = field(default_factory=list)
-    #: Of intervals: one value, a mean, for each independent sample.
-    values: list[list[float]] = field(default_factory=list)
-    #: Of a comparison: the ends of its intervals.
-    ends: list[tuple[float, float]] = field(default_factory=list)
-    #: Of intervals: the number of samples, and of the values or pairs in their means.
-    counts: list[tuple[int, int]] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class Spread:
-    """The content of a figure: groups over an axis of numbers or of names (`categories`)."""
-
-    kind: str
-    x_title: str
-    y_title: str
-    groups: Sequence[Group]
-    categories: Sequence[str] | None = None
-    lines_title: str = ""
-    #: For a map: the meaning of its colours, and the places and names of its second axis.
-    value_title: str = ""
-    rows: Sequence[str] = ()
-    #: The least and the greatest value that has a colour; without them those that there are.
-    limits: tuple[float, float] | None = None
-    #: Whether the values are changes, which are below 0 or above it.
-    is_signed: bool = False
-    #: Missing values are times of runs that did not finish, longer than every other.
-    is_time: bool = False
-    #: The name of the counted objects, in a table.
-    counted: str = "runs"
-    #: What the marks are; of intervals the kind of their samples: "runs", "axes" or "values".
-    detail: str = ""
-    over: str = ""
-    #: For a table: the columns of the axes and of the measurement, and the units of their values.
-    axes: Sequence[tuple[str, str]] = ()
-    measure: tuple[str, str] = ("", "")
-    #: The rows that a map leaves out, and the axes that it pools.
-    remark: str = ""
-    #: The longest values are so far from the usual ones that the axis of a CDF is logarithmic.
-    is_wide: bool = False
-    #: The columns that tell lines apart.
-    by: Sequence[str] = ()
-    #: The kind of the figure, if it has another name than its distribution.
-    name: str = ""
 
 
 @names_arguments
@@ -196,7 +140,9 @@ def plot_spread(
     asked = Shown(x, y, value, as_names(by or ()))
     source = results_of(source)
     has: Any = {"has_by": by is not None}
-    paired = paired_of(source, asked, where or (), **has) if kind == "interval" else None
+    paired = paired_of(source, asked, where, **has) if kind == "interval" else None
+    if kind == "heatmap" and value == "ratio":
+        paired = paired_maps_of(source, asked, where, **has)
     source, shown = paired or (source, usual_shown(source, kind, asked, where=where, **has))
     if shown.value is None:
         raise missing_argument("value")
@@ -253,7 +199,7 @@ def spread_of(
     rows = measured_rows(columns, kept_rows(columns, len(columns[value]), kept), value)
     check_is_measured(columns, rows, value, "--value")
     if kind == "heatmap":
-        return _heatmap(columns, rows, kept, str(x), str(y), value)
+        return heatmap_of(columns, rows, kept, str(x), str(y), value, by)
     flows = {columns["flow"][row] for row in rows} if "flow" in columns else set()
     if not by and x != "flow" and len(flows) > 1:
         by = ["flow"]
@@ -306,7 +252,9 @@ def _lines(
         for text in sorted(found, key=places.__getitem__):
             mine, place = found[text], places[text]
             each = [scale * shown_number(columns[value][row], value) for row in mine]
-            misses |= is_time and any(map(math.isnan, each))
+            unfinished = is_time and any(map(math.isnan, each))
+            misses |= unfinished
+            group.is_short.append(kind == "interval" and not has_intervals and unfinished)
             group.x.append(place)
             group.names.append(f"{place:.12g}" if categories is None else categories[int(place)])
             if sampled is not None:
@@ -335,7 +283,7 @@ def _lines(
         taken = samples if sampled is None else sampled.axes
         what = MEANS[value] if has_intervals else "mean"
         detail = interval_words(what, over, counts, taken)
-        detail += "; without runs that did not finish" * misses
+        detail += "; arrows: too short, as runs that did not finish are left out" * misses
         endless = any(math.isinf(one) for group in groups for ends in group.ends for one in ends)
         detail += "; arrows: intervals without an end" * endless
     if kind == "box" and misses:
@@ -364,75 +312,15 @@ def _lines(
 
 def is_wide(lines: Sequence[Sequence[float]]) -> bool:
     """Whether the largest value of the lines is far above the usual values of each line."""
-    known = [values for one in lines if (values := _known(one))]
+    known = [values for one in lines if (values := known_of(one))]
     if not known or min(map(min, known)) <= 0:
         return False
     return max(map(max, known)) > WIDE * max(quantile(one, 0.5) for one in known)
 
 
-def _heatmap(
-    columns: Columns,
-    rows: Sequence[int],
-    kept: Mapping[str, Sequence[str]],
-    x: str,
-    y: str,
-    value: str,
-) -> Spread:
-    sides = []
-    for name in (x, y):
-        texts = ordered(columns, rows, name, kept)
-        places, categories, unit = axis_places(texts, name)
-        if categories is None:
-            texts = sorted(texts, key=places.__getitem__)
-        words = [f"{places[one]:g}" if categories is None else one for one in texts]
-        sides.append((texts, words, (name, unit)))
-    (across, x_names, x_axis), (up, y_names, y_axis) = sides
-    x_title, y_title = (with_unit(column_name(name), unit) for name, unit in (x_axis, y_axis))
-    groups = []
-    title, unit, scale = measured_of(columns, rows, value, [x, y])
-    for text, named in zip(up, y_names, strict=True):
-        group = Group(named)
-        mine = [row for row in rows if text_of(columns[y][row]) == text]
-        for place, one in enumerate(across):
-            found = [row for row in mine if text_of(columns[x][row]) == one]
-            check_is_one(columns, found, value)
-            if cell := [scale * shown_number(columns[value][row], value) for row in found]:
-                group.x.append(float(place))
-                group.names.append(x_names[place])
-                group.values.append(cell)
-        groups.append(group)
-    # A cell of one run has its value.
-    if any(len(cell) > 1 for group in groups for cell in group.values):
-        title += ", medians"
-    return Spread(
-        "heatmap",
-        x_title,
-        y_title,
-        groups,
-        x_names,
-        value_title=title,
-        rows=y_names,
-        is_time=value.endswith("_ns"),
-        axes=[x_axis, y_axis],
-        measure=(value, unit),
-        is_signed=is_compared(columns, value),
-        remark=kept_words(columns, value, {x, y}, kept),
-    )
-
-
-def _known(values: Sequence[float]) -> list[float]:
-    return [one for one in values if not math.isnan(one)]
-
-
-def _quantiles(data: Spread, values: Sequence[float]) -> tuple[float, ...]:
-    """Those of a box; a time that is missing is longer than every other."""
-    counted = values if data.is_time else _known(values)
-    return tuple(quantile(counted, share) for share in _BOX)
-
-
 def _interval(group: Group, place: int) -> tuple[float, float, float]:
     """A mean of samples and the ends of its interval; nan without one."""
-    known = _known(group.values[place])
+    known = known_of(group.values[place])
     if group.ends:
         return known[0] if known else math.nan, *group.ends[place]
     mean, half = mean_ci(known)
@@ -445,18 +333,22 @@ def spread_rows(data: Spread) -> Iterator[Row]:
         yield ("line", "measure", "unit", "value", "share", data.counted)
         for group in data.groups:
             (values,) = group.values or [[]]
-            counted = len(values) if data.is_time else len(_known(values))
-            for place, one in enumerate(sorted(_known(values)), 1):
+            counted = len(values) if data.is_time else len(known_of(values))
+            for place, one in enumerate(sorted(known_of(values)), 1):
                 yield (group.label, *data.measure, one, place / counted, counted)
         return
     if data.kind == "heatmap":
         (x, x_unit), (y, y_unit) = data.axes
-        yield (x, "x_unit", y, "y_unit", "measure", "unit", "median", "runs")
-        for group in data.groups:
-            for name, values in zip(group.names, group.values, strict=True):
-                median = _quantiles(data, values)[2]
-                named = (name, x_unit, group.label, y_unit, *data.measure)
-                yield (*named, median, len(values))
+        # Maps beside each other have their names first.
+        named = [", ".join(data.by)] if data.panels else []
+        yield (*named, x, "x_unit", y, "y_unit", "measure", "unit", "median", "runs")
+        for panel in data.panels or [data]:
+            label = [panel.name] if data.panels else []
+            for group in panel.groups:
+                for name, values in zip(group.names, group.values, strict=True):
+                    median = quantiles_of(panel, values)[2]
+                    cell = (*label, name, x_unit, group.label, y_unit, *data.measure)
+                    yield (*cell, median, len(values))
         return
     (x, x_unit), *_ = data.axes
     start: Row = ("line", x, "x_unit", "measure", "unit")
@@ -468,7 +360,7 @@ def spread_rows(data: Spread) -> Iterator[Row]:
         for place, values in enumerate(group.values):
             start = (group.label, group.names[place], x_unit, *data.measure)
             if data.kind == "box":
-                yield (*start, *_quantiles(data, values), len(values))
+                yield (*start, *quantiles_of(data, values), len(values))
             else:
                 yield (*start, *_interval(group, place), data.over, *group.counts[place])
 
@@ -482,22 +374,21 @@ def spread_figure(
     size: Size | None = None,
 ) -> Figure:
     """Return the figure of `plot_spread`."""
-    width, height = size_in(size, _USUAL_IN)
     logs = _logs(data, xscale, yscale)
+    if data.kind == "heatmap":
+        return heatmaps_figure(data, title=title, size=size)
+    width, height = size_in(size, _USUAL_IN)
     with style():
         from matplotlib.figure import Figure
 
         figure = Figure(figsize=(width, height))
         axes = figure.add_subplot()
-        if data.kind == "heatmap":
-            _draw_map(figure, axes, data)
+        if data.kind == "interval":
+            _draw_intervals(axes, data, logs, width)
         else:
-            if data.kind == "interval":
-                _draw_intervals(axes, data, logs, width)
-            else:
-                (_draw_cdf if data.kind == "cdf" else _draw_boxes)(axes, data, logs)
-            if data.kind != "cdf" and data.categories is not None:
-                name_categories(axes, data.categories, width)
+            (_draw_cdf if data.kind == "cdf" else _draw_boxes)(axes, data, logs)
+        if data.kind != "cdf" and data.categories is not None:
+            name_categories(axes, data.categories, width)
         label_axes(
             figure,
             axes,
@@ -506,12 +397,32 @@ def spread_figure(
             data.lines_title,
             title=title,
             kind=data.name or data.kind,
+            seen=_places(data),
+            units=_units(data),
             x_refused=_NAMED.get(data.kind, "")
             or ("the axis has names" if data.categories is not None else ""),
             remark=data.remark,
             detail=data.detail,
         )
     return figure
+
+
+def _places(data: Spread) -> tuple[list[float], list[float]]:
+    """The places of what is drawn, across and up."""
+    values = [one for group in data.groups for cell in group.values for one in known_of(cell)]
+    if data.kind == "cdf":
+        return values, []
+    if data.kind == "interval":
+        values = [
+            _interval(group, place)[0] for group in data.groups for place in range(len(group.x))
+        ]
+    return [x for group in data.groups for x in group.x], values
+
+
+def _units(data: Spread) -> tuple[str, str]:
+    if data.kind == "cdf":
+        return data.measure[1], ""
+    return data.axes[0][1], data.measure[1]
 
 
 class Logs(NamedTuple):
@@ -540,7 +451,7 @@ def _logs(data: Spread, xscale: str | None, yscale: str | None) -> Logs:
         known = [one for group in data.groups for values in group.values for one in values]
         return Logs(x=is_log_value(xscale, known, suits=data.is_wide, option="--xscale"))
     if data.kind == "box":
-        boxes = [_quantiles(data, values) for group in data.groups for values in group.values]
+        boxes = [quantiles_of(data, values) for group in data.groups for values in group.values]
         drawn = [one for box in boxes for one in box if math.isfinite(one)]
         suits = hides([box[2] for box in boxes], drawn)
         return Logs(y=is_log_value(yscale, drawn, suits=suits))
@@ -557,7 +468,7 @@ def _logs(data: Spread, xscale: str | None, yscale: str | None) -> Logs:
 
 def _draw_cdf(axes: Axes, data: Spread, logs: Logs) -> None:
     """Steps of the share of runs; a line that ends below one is of runs that did not finish."""
-    every = [one for group in data.groups if group.values for one in _known(group.values[0])]
+    every = [one for group in data.groups if group.values for one in known_of(group.values[0])]
     shown = [one for one in every if one > 0] if logs.x else every
     # What lies before the first value and behind the last one.
     if logs.x:
@@ -566,7 +477,7 @@ def _draw_cdf(axes: Axes, data: Spread, logs: Logs) -> None:
         edges = place_limits(shown, 0.04, is_log=False)
     for place, (group, look) in enumerate(zip(data.groups, _looks(data), strict=True)):
         values = group.values[0] if group.values else []
-        known = np.sort(np.array(_known(values)))
+        known = np.sort(np.array(known_of(values)))
         counted = len(values) if data.is_time else len(known)
         x = np.concatenate([[edges[0]], known, [edges[1]]])
         share = np.concatenate([[0.0], np.arange(1, len(known) + 1), [len(known)]]) / max(
@@ -633,13 +544,13 @@ def _dodged(
 def _draw_boxes(axes: Axes, data: Spread, logs: Logs) -> None:
     step = 0.8 * _step(data) / max(1, len(data.groups))
     width = 0.775 * step
-    every = [one for group in data.groups for values in group.values for one in _known(values)]
+    every = [one for group in data.groups for values in group.values for one in known_of(values)]
     top = (1.3 if logs.y else 1.04) * max(every, default=1.0) or 1.0
     low = min(one for one in every if one > 0) / 1.3 if logs.y else min(0.0, *every, 0.0)
     over = beyond(low, top, is_log=logs.y)
     for place, (group, (look, number)) in enumerate(zip(data.groups, _styled(data), strict=True)):
         x = _dodged(data, group, place, step)
-        points = np.array([_quantiles(data, values) for values in group.values]).reshape(-1, 5)
+        points = np.array([quantiles_of(data, values) for values in group.values]).reshape(-1, 5)
         shown = np.minimum(points, over)
         draw_boxes(axes, group.label, look, x, shown, width, number)
         mark_endless(axes, x, points[:, 4], top, look)
@@ -669,19 +580,23 @@ def _draw_intervals(axes: Axes, data: Spread, logs: Logs, width_in: float) -> No
     ends: list[float] = []
     places = [x for group in data.groups for x in group.x]
     lines = max(1, len(data.groups))
+    has_short = any(one for group in data.groups for one in group.is_short)
     # Means over numbers stand close to their number, means over names side by side.
     if has_numbers:
-        step = dodge(places, lines, width_in, is_log=logs.x)
+        apart_pt = ARROWS_APART_PT if has_short else APART_PT
+        step = dodge(places, lines, width_in, is_log=logs.x, apart_pt=apart_pt)
     else:
         step = 0.64 * _step(data) / lines
     shifted: list[float] = []
     endless = []
+    has_bars = False
     for place, (group, look) in enumerate(zip(data.groups, _looks(data), strict=True)):
         x = _dodged(data, group, place, step, is_log=logs.x)
         shifted += x.tolist()
         points = np.array([_interval(group, one) for one in range(len(group.x))]).reshape(-1, 3)
         mean, low, high = points.T
         sure = np.isfinite(low) & np.isfinite(high)
+        has_bars |= bool(sure.any())
         endless.append((x, low, high, look))
         # An interval of what cannot be negative may reach below 0.
         # That of a comparison has the baseline at 0.
@@ -699,29 +614,24 @@ def _draw_intervals(axes: Axes, data: Spread, logs: Logs, width_in: float) -> No
             zorder=3,
         )
         how = _line_style(look) | ({} if has_numbers else {"linestyle": "none"})
-        drawn = axes.plot(x, mean, label=group.label, zorder=4, **how)
+        short = np.array(group.is_short, dtype=np.bool_)
+        # A line of means that leave out more and more runs would fall where times grow.
+        drawn = axes.plot(x, np.where(short, np.nan, mean), label=group.label, zorder=4, **how)
+        drawn += axes.plot(x[short], mean[short], zorder=4, **{**how, "linestyle": "none"})
         open_edges(axes, [*drawn, *bars.get_children()])
+        above = np.where(sure, high, mean)[short]
+        mark_endless(axes, x[short], np.full(above.shape, np.inf), above, look, above_pt=6.0)
     if logs.y:
         known = [one for one in ends if one > 0]
         set_log(axes.yaxis, min(known) / 1.3, 1.3 * max(known))
     elif has_negative:
         axes.axhline(0, color="0.3", linewidth=0.8, zorder=2)
     else:
-        axes.set_ylim(0.0, 1.05 * max(ends, default=1.0) or 1.0)
+        axes.set_ylim(0.0, (1.12 if has_short else 1.05) * max(ends, default=1.0) or 1.0)
     for each in endless:
         _draw_endless(axes, *each)
     if has_numbers:
-        limits = place_limits([*places, *shifted], 0.05, is_log=logs.x)
+        limits = place_limits([*places, *shifted], 0.05, is_log=logs.x, wide=has_bars)
         if logs.x:
             set_log(axes.xaxis, *limits, places)
         axes.set_xlim(*limits)
-
-
-def _draw_map(figure: Figure, axes: Axes, data: Spread) -> None:
-    """Draw the medians of the cells."""
-    cells = np.full((len(data.groups), len(data.categories or ())), np.nan)
-    for line, group in enumerate(data.groups):
-        for x, values in zip(group.x, group.values, strict=True):
-            cells[line, int(x)] = _quantiles(data, values)[2]
-    names = data.categories or (), data.rows
-    draw_map(figure, axes, cells, names, data.value_title, data.limits, signed=data.is_signed)

@@ -272,14 +272,24 @@ def labelled(text: str, *, plain: Callable[[str], str] = str) -> str:
     """
     labels = dict(_CHOSEN.get().usual) | dict(_CHOSEN.get().labels)
     if not labels:
-        return plain(text)
+        return _spaced(plain(text))
     # A column, such as flows.download.scheme, stands there as words.
     labels |= {column_name(one): label for one, label in labels.items() if "." in one}
     words = "|".join(re.escape(one) for one in sorted(labels, key=len, reverse=True))
     parts = re.split(rf"(?<![\w-])({words})(?![\w-])", text)
     _CHOSEN.get().shown.update(text.split(", "))
     _CHOSEN.get().used.update(parts[1::2])
-    return "".join(labels[one] if odd % 2 else plain(one) for odd, one in enumerate(parts))
+    return "".join(labels[one] if odd % 2 else _spaced(plain(one)) for odd, one in enumerate(parts))
+
+
+#: A quantity that a user wrote without a space before its unit.
+_QUANTITY = re.compile(
+    r"(?<![\w.+/-])(\d+(?:\.\d+)?)((?:[kMG]?bit/s|[kMG]?B|[mun]?s|min|h)(?![\w/-]))"
+)
+
+
+def _spaced(text: str) -> str:
+    return _QUANTITY.sub(r"\1 \2", text)
 
 
 def unused_labels() -> dict[str, set[str]]:

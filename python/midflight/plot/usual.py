@@ -33,8 +33,8 @@ __all__ = [
 #: The panels of a run whose links follow recordings.
 _OF_RECORDINGS = ("throughput", "queue", "delay")
 
-#: Settings have lines up to this number.
-_MOST_LINES = 6
+#: Settings have lines up to this number, and maps beside each other up to that one.
+_MOST_LINES = MOST_MAPS = 6
 
 
 class Shown(NamedTuple):
@@ -86,6 +86,9 @@ def usual_shown(
         places = [key for key in free_axes(axes, compare) if not is_sample(key)]
         places += [*([str(compare)] if compare in axes else []), *free_axes(axes, compare)]
         y = y or next((key for key in places if key != x), None)
+        if not has_by and compare in axes and compare not in (x, y):
+            # What is compared is not pooled.
+            by = [str(compare)] if 1 < len(axes[compare]) <= MOST_MAPS else []
     elif not has_by:
         by = usual_by(axes, compare, {x})
         flows = _flows_of(Path(source), value, fixed)

@@ -1,0 +1,266 @@
+"""Heat maps of results: medians, or changes in pairs, over two axes, and several beside each other.
+
+The tables, axes and units are those of `midflight.plot.axis`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from midflight.plot.axis import axis_places, kept_words, lines_name, ordered, shown_number, text_of
+from midflight.plot.compared import check_is_one, counts_of, is_compared, measured_of
+from midflight.plot.figure import label_axes, label_panels
+from midflight.plot.maps import (
+    Colours,
+    Map,
+    colours_of,
+    decimals,
+    draw_bar,
+    draw_map,
+    is_written,
+)
+from midflight.plot.names import column_name, with_unit
+from midflight.plot.scales import log_title
+from midflight.plot.spread_data import Group, Spread, known_of, quantiles_of
+from midflight.plot.style import COLUMN_IN, PAGE_IN, Size, chosen_axes, labelled, size_in, style
+from midflight.plot.tables import Columns
+from midflight.plot.usual import MOST_MAPS
+from midflight.refusal import refusal
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["heatmap_of", "heatmaps_figure", "map_colours", "map_of"]
+
+#: Maps beside each other in one row.
+_IN_ROW = 3
+#: The room that names of rows and the colour bar take up, in inches.
+_BESIDE_IN = 1.3
+#: The size of a map, and the height of each row of several.
+_USUAL_IN, _ROW_IN = (COLUMN_IN * 1.25, 2.9), 2.5
+#: Why the ends of the axes cannot be chosen.
+_SIDE_BY_SIDE = "the cells of a map stand side by side, however far apart their numbers are"
+
+
+class _Side(NamedTuple):
+    """The values of an axis of a map, their names, and the column with its unit."""
+
+    texts: Sequence[str]
+    names: Sequence[str]
+    axis: tuple[str, str]
+
+    @property
+    def title(self) -> str:
+        return with_unit(column_name(self.axis[0]), self.axis[1])
+
+
+def heatmap_of(
+    columns: Columns,
+    rows: Sequence[int],
+    kept: Mapping[str, Sequence[str]],
+    x: str,
+    y: str,
+    value: str,
+    by: Sequence[str] = (),
+) -> Spread:
+    """Return the content of a heat map, with `by` of one for each combination of their values."""
+    sides = []
+    for name in (x, y):
+        texts = ordered(columns, rows, name, kept)
+        places, categories, unit = axis_places(texts, name)
+        if categories is None:
+            texts = sorted(texts, key=places.__getitem__)
+        words = [f"{places[one]:g}" if categories is None else one for one in texts]
+        sides.append(_Side(texts, words, (name, unit)))
+    remark = kept_words(columns, value, {x, y, *by}, kept)
+    if not by:
+        return replace(_one_map(columns, rows, sides, value), remark=remark)
+    keys: dict[tuple[str, ...], list[int]] = {}
+    for row in rows:
+        keys.setdefault(tuple(text_of(columns[name][row]) for name in by), []).append(row)
+    if len(keys) > MOST_MAPS:
+        raise refusal(
+            f"{len(keys)} maps have no room beside each other; a figure has up to {MOST_MAPS}: "
+            "keep fewer with --where, or give another --by",
+            name="--by",
+            value=", ".join(by),
+            accepted=f"columns with up to {MOST_MAPS} combinations of values",
+        )
+    orders = [ordered(columns, rows, name, kept) for name in by]
+    maps = [
+        replace(_one_map(columns, keys[key], sides, value), name=", ".join(key))
+        for key in product(*orders)
+        if key in keys
+    ]
+    title = measured_of(columns, rows, value, [x, y, *by])[0]
+    medians = ", medians" if any(one.value_title.endswith(", medians") for one in maps) else ""
+    return replace(
+        maps[0],
+        groups=(),
+        panels=maps,
+        by=by,
+        lines_title=lines_name(by, columns),
+        name="",
+        value_title=title + medians,
+        remark=remark,
+        detail="; ".join(dict.fromkeys(one.detail for one in maps if one.detail)),
+    )
+
+
+def _one_map(columns: Columns, rows: Sequence[int], sides: Sequence[_Side], value: str) -> Spread:
+    """One map: a group for each of its rows."""
+    across, up = sides
+    x, y = across.axis[0], up.axis[0]
+    groups = []
+    compared = is_compared(columns, value)
+    title, unit, scale = measured_of(columns, rows, value, [x, y])
+    cells: dict[tuple[str, str], list[int]] = {}
+    for row in rows:
+        place = text_of(columns[y][row]), text_of(columns[x][row])
+        cells.setdefault(place, []).append(row)
+    for text, named in zip(up.texts, up.names, strict=True):
+        group = Group(named)
+        for number, one in enumerate(across.texts):
+            found = cells.get((text, one), [])
+            check_is_one(columns, found, value)
+            if cell := [scale * shown_number(columns[value][row], value) for row in found]:
+                group.x.append(float(number))
+                group.names.append(across.names[number])
+                group.values.append(cell)
+                if compared:
+                    group.counts.append(counts_of(columns, found[0]))
+        groups.append(group)
+    # A cell of one run has its value.
+    if any(len(cell) > 1 for group in groups for cell in group.values):
+        title += ", medians"
+    return Spread(
+        "heatmap",
+        across.title,
+        up.title,
+        groups,
+        across.names,
+        value_title=title,
+        rows=up.names,
+        is_time=value.endswith("_ns"),
+        axes=[across.axis, up.axis],
+        measure=(value, unit),
+        is_signed=compared,
+    )
+
+
+def map_of(data: Spread) -> Map:
+    """Return the cells of one map."""
+    cells = np.full((len(data.groups), len(data.categories or ())), np.nan)
+    words, pairs = {}, {}
+    for line, group in enumerate(data.groups):
+        for place, (x, values) in enumerate(zip(group.x, group.values, strict=True)):
+            cells[line, int(x)] = quantiles_of(data, values)[2]
+            done = len(known_of(values))
+            words[line, int(x)] = f"{done} of {len(values)}" if done else "never"
+            if group.counts and math.isfinite(cells[line, int(x)]):
+                pairs[line, int(x)] = group.counts[place][1]
+    most = max(pairs.values(), default=0)
+    few = {place for place, count in pairs.items() if 2 * count < most}
+    return Map(cells, data.categories or (), data.rows, words, few)
+
+
+def map_colours(maps: Sequence[Map], *, signed: bool) -> Colours:
+    """Return the colours of maps that share them, with the ends that the user has chosen."""
+    choice = chosen_axes()
+    finite = np.concatenate([one.finite for one in maps])
+    return colours_of(finite, signed=signed, ends=None if choice is None else choice.vlim)
+
+
+def heatmaps_figure(data: Spread, *, title: str | None = None, size: Size | None = None) -> Figure:
+    """Return the figure of a heat map, or of several that share their colours."""
+    shown = data.panels or [data]
+    maps = [map_of(one) for one in shown]
+    colours = data.colours or map_colours(maps, signed=data.is_signed)
+    in_row = min(_IN_ROW, len(maps))
+    lines = math.ceil(len(maps) / in_row)
+    usual = _USUAL_IN if len(maps) == 1 else (PAGE_IN, _ROW_IN * lines + 0.4)
+    width, height = size_in(size, usual)
+    digits = decimals(np.concatenate([one.finite for one in maps]))
+    room = max(0.3, width - _BESIDE_IN) / in_row * 72
+    detail = _detail(data, maps, digits, room, colours)
+    with style():
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(width, height))
+        grid = figure.subplots(lines, in_row, squeeze=False).flatten()
+        for axes in grid[len(maps) :]:
+            axes.remove()
+        panels = list(grid[: len(maps)])
+        images = [
+            draw_map(axes, one, colours, digits, room)
+            for axes, one in zip(panels, maps, strict=True)
+        ]
+        hatched = colours.is_signed and not _are_written(maps, digits, room, colours)
+        bar = log_title(data.value_title) if colours.is_log else data.value_title
+        draw_bar(figure, panels, images[0], bar, maps, colours, hatched=hatched)
+        how = {"title": title, "remark": data.remark, "detail": detail}
+        if not data.panels:
+            label_axes(
+                figure,
+                panels[0],
+                data.x_title,
+                data.y_title,
+                "",
+                kind="heatmap",
+                x_refused=_SIDE_BY_SIDE,
+                **how,  # type: ignore[arg-type]
+            )
+            return figure
+        for place, (axes, one) in enumerate(zip(panels, shown, strict=True)):
+            axes.set_title(labelled(one.name), parse_math=False)
+            if place % in_row:
+                axes.tick_params(labelleft=False)
+        label_panels(
+            figure,
+            [
+                (
+                    axes,
+                    data.x_title if place + in_row >= len(panels) else "",
+                    data.y_title if place % in_row == 0 else "",
+                )
+                for place, axes in enumerate(panels)
+            ],
+            room,
+            "heatmap",
+            x_refused=_SIDE_BY_SIDE,
+            **how,  # type: ignore[arg-type]
+        )
+    return figure
+
+
+def _are_written(maps: Sequence[Map], digits: int, room: float, colours: Colours) -> bool:
+    return all(is_written(one, digits, room, signed=colours.is_signed) for one in maps)
+
+
+def _detail(data: Spread, maps: Sequence[Map], digits: int, room: float, colours: Colours) -> str:
+    """What the cells are that have no number of their own."""
+    never = [
+        one.words[line, column]
+        for one in maps
+        for line, column in np.argwhere(np.isinf(one.cells)).tolist()
+    ]
+    words = []
+    if _are_written(maps, digits, room, colours):
+        if "never" in never:
+            words.append("never: no run finished")
+        if any(one != "never" for one in never):
+            some = next(one for one in never if one != "never")
+            words.append(f"{some}: so many runs finished, too few for a median")
+        if any(one.few for one in maps):
+            words.append("*: of fewer than half as many pairs as others")
+    elif never:
+        words.append("white: half of the runs or more did not finish")
+    if any(np.isnan(one.cells).any() for one in maps):
+        words.append(f"grey: no {'pairs' if data.is_signed else 'values'}")
+    return "; ".join(words)

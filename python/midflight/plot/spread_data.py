@@ -1,0 +1,83 @@
+"""What a figure of the distributions of results shows: values at the places of an axis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from midflight.plot.maps import Colours
+from midflight.results import quantile
+
+__all__ = ["BOX", "Group", "Spread", "known_of", "quantiles_of"]
+
+#: The shares of values of which a box has the quantiles.
+BOX = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+@dataclass
+class Group:
+    """The values of one line at each place of its axis, in the unit that is shown."""
+
+    label: str
+    #: Its values of the columns that tell lines apart.
+    key: Sequence[str] = ()
+    x: list[float] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    #: Of intervals: one value, a mean, for each independent sample.
+    values: list[list[float]] = field(default_factory=list)
+    #: Of a comparison: the ends of its intervals.
+    ends: list[tuple[float, float]] = field(default_factory=list)
+    #: Of mean times: whether runs that did not finish are left out, so that the mean is too short.
+    is_short: list[bool] = field(default_factory=list)
+    #: Of intervals: the number of samples, and of the values or pairs in their means.
+    counts: list[tuple[int, int]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The content of a figure: groups over an axis of numbers or of names (`categories`)."""
+
+    kind: str
+    x_title: str
+    y_title: str
+    groups: Sequence[Group]
+    categories: Sequence[str] | None = None
+    lines_title: str = ""
+    #: For a map: the meaning of its colours, and the places and names of its second axis.
+    value_title: str = ""
+    rows: Sequence[str] = ()
+    #: The scale of its colours; without one that which suits its values.
+    colours: Colours | None = None
+    #: Maps beside each other, each with its own `name`.
+    panels: Sequence[Spread] = ()
+    #: Whether the values are changes, which are below 0 or above it.
+    is_signed: bool = False
+    #: Missing values are times of runs that did not finish, longer than every other.
+    is_time: bool = False
+    #: The name of the counted objects, in a table.
+    counted: str = "runs"
+    #: What the marks are; of intervals the kind of their samples: "runs", "axes" or "values".
+    detail: str = ""
+    over: str = ""
+    #: For a table: the columns of the axes and of the measurement, and the units of their values.
+    axes: Sequence[tuple[str, str]] = ()
+    measure: tuple[str, str] = ("", "")
+    #: The rows that a map leaves out, and the axes that it pools.
+    remark: str = ""
+    #: The longest values are so far from the usual ones that the axis of a CDF is logarithmic.
+    is_wide: bool = False
+    #: The columns that tell lines apart.
+    by: Sequence[str] = ()
+    #: The kind of the figure, if it has another name than its distribution.
+    name: str = ""
+
+
+def known_of(values: Sequence[float]) -> list[float]:
+    return [one for one in values if not math.isnan(one)]
+
+
+def quantiles_of(data: Spread, values: Sequence[float]) -> tuple[float, ...]:
+    """Those of a box; a time that is missing is longer than every other."""
+    counted = values if data.is_time else known_of(values)
+    return tuple(quantile(counted, share) for share in BOX)

@@ -1,0 +1,200 @@
+"""Heat maps of results: their colours, cells without a median, maps beside each other; and figures
+that would be empty.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from midflight import MidflightError
+from midflight.cli import main
+from midflight.plot import figure_of, plot_axis, plot_spread
+from midflight.plot.axis import axis_data, axis_figure
+from midflight.plot.maps import colours_of
+from midflight.plot.spread import spread_figure, spread_of
+
+SCHEME, GAP, RATE = "flows.download.scheme", "handoffs.0.gap", "links.lte.rate"
+
+
+def texts_in(axes: Any) -> list[str]:
+    return [text.get_text() for text in axes.texts]
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Ten changes against a baseline at each gap, more than a figure has lines."""
+    folder = tmp_path_factory.mktemp("maps") / "out"
+    rates = ",".join(f"{one}Mbit/s" for one in range(5, 10))
+    gaps = ",".join(f"{one}s" for one in range(1, 7))
+    schemes = f"{SCHEME}=sack,freeze,enhanced"
+    axes = [schemes, f"{GAP}={gaps}", f"{RATE}={rates}", "seed=1,2"]
+    words = ["sweep", "wifi-to-lte", "--out", str(folder), "--compare", SCHEME]
+    words += [word for axis in axes for word in ("--axis", axis)]
+    assert main([*words, "--set", "links.lte.loss=uniform 0.5%"]) == 0
+    return folder
+
+
+def over(values: list[float | None], **more: list[str]) -> dict[str, list[Any]]:
+    """Runs of times in seconds over the axis x, two for each place."""
+    places = [str(one // 2 + 1) for one in range(len(values))]
+    times = [None if one is None else one * 1e9 for one in values]
+    return {"x": places, "y": ["1"] * len(values), "duration_ns": times, **more}
+
+
+def test_cells_say_how_many_runs_finished() -> None:
+    columns = over([1.0, 2.0, 3.0, None, None, None])
+    (axes, _) = figure_of(plot_spread, columns, "heatmap", x="x", y="y", value="duration_ns").axes
+    said = texts_in(axes)
+    assert said[:3] == ["1.50", "1 of 2", "never"]
+    (caption,) = said[3:]
+    assert "never: no run finished" in caption
+    assert "1 of 2: so many runs finished" in caption
+
+
+def test_one_outlier_leaves_the_colours_to_the_others() -> None:
+    usual = np.array([10.0, 11.0, 12.0, 13.0, 14.0, 15.0, 16.0, 17.0])
+    assert colours_of(usual).high == 17
+    colours = colours_of(np.append(usual, 900.0))
+    assert (colours.low, colours.high, colours.is_log) == (10, 17, False)
+    # A scale over several decades is logarithmic, and one with signs is as long on both sides.
+    assert colours_of(np.logspace(0, 3, 20)).is_log
+    signed = colours_of(np.array([-1.0, 2.0, 3.0, -4.0]))
+    assert (signed.low, signed.high, signed.is_signed) == (-4, 4, True)
+    assert colours_of(usual, ends=(5.0, 12.0)).high == 12
+
+
+def test_the_ends_of_colours_can_be_chosen(
+    swept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    columns = over([1.0, 1.0, 9.0, 9.0])
+    how: Any = {"x": "x", "y": "y", "value": "duration_ns"}
+    axes, bar = figure_of(plot_spread, columns, "heatmap", vlim=(2.0, 4.0), **how).axes
+    assert axes.collections[0].get_clim() == (2.0, 4.0)
+    # The bar has pointed ends for what is beyond it.
+    assert len(bar.patches) == 2
+    words = ["plot", str(swept), "--out", str(tmp_path / "x.png")]
+    assert main([*words, "--kind", "heatmap", "--ylim", "20:40"]) == 2
+    assert "--vlim has the ends of its colours" in capsys.readouterr().err
+    assert main([*words, "--kind", "box", "--vlim", "20:40"]) == 2
+    assert "the figure has no colours of values" in capsys.readouterr().err
+
+
+def test_cells_without_pairs_do_not_look_like_no_change() -> None:
+    columns: dict[str, list[Any]] = {
+        "x": ["1", "2", "3"],
+        "y": ["1"] * 3,
+        "metric": ["duration_ns"] * 3,
+        "value": ["freeze"] * 3,
+        "baseline": ["sack"] * 3,
+        "ratio": [0.1, None, -0.2],
+        "pairs": [10, 0, 3],
+        "samples": [10, 0, 3],
+    }
+    (axes, _) = figure_of(plot_spread, columns, "heatmap", x="x", y="y", value="ratio").axes
+    said = texts_in(axes)
+    assert said[:2] == ["+10", "\N{MINUS SIGN}20*"]
+    assert said[2] == "*: of fewer than half as many pairs as others; grey: no pairs"
+    (hatched,) = axes.patches
+    assert (hatched.get_xy(), hatched.get_hatch()) == ((0.5, -0.5), "xxxx")
+
+
+def test_compared_values_have_a_map_each(swept: Path, tmp_path: Path) -> None:
+    table = tmp_path / "x.csv"
+    words = ["plot", str(swept), "--out", str(tmp_path / "x.png"), "--csv", str(table)]
+    assert main([*words, "--kind", "heatmap"]) == 0
+    with table.open(newline="") as text:
+        rows = list(csv.DictReader(text))
+    assert {row[SCHEME] for row in rows} == {"sack", "freeze", "enhanced"}
+    assert len(rows) == 3 * 5 * 6
+    figure = figure_of(plot_spread, swept, "heatmap")
+    assert [axes.get_title() for axes in figure.axes[:3]] == [
+        "sack (CUBIC)",
+        "freeze",
+        "enhanced",
+    ]
+    # They share their colours.
+    one, other = (axes.collections[0].get_clim() for axes in figure.axes[:2])
+    assert one == other
+
+
+def test_too_many_lines_of_a_comparison_are_maps(
+    swept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["plot", str(swept), "--out", str(tmp_path / "x.png")]
+    assert main(words) == 0
+    said = capsys.readouterr().err
+    assert "the figure shows the change of each pair" in said
+    assert f"--kind heatmap --x {GAP} --y {RATE} --value ratio --by value" in said
+    # With fewer lines they are intervals; where neither is shown, a note says so.
+    assert main([*words, "--where", f"{RATE}=5Mbit/s"]) == 0
+    assert f"--kind interval --x {GAP} --y ratio --by value" in capsys.readouterr().err
+    assert main([*words, "--kind", "interval"]) == 0
+    said = capsys.readouterr().err
+    assert "the figure does not show the change of each pair" in said
+    assert "keep one value of an axis with --where" in said
+
+
+@pytest.mark.parametrize(
+    ("draw", "said"),
+    [
+        (
+            lambda columns: figure_of(plot_axis, columns, x="x", y="duration_ns", xlim=(100, 200)),
+            "xlim 100:200: nothing is there; the values are from 1 to 3",
+        ),
+        (
+            lambda columns: figure_of(
+                plot_spread, columns, "box", x="x", value="duration_ns", ylim=(100, 200)
+            ),
+            "ylim 100:200: nothing is there; the values are from 1 to 5 s",
+        ),
+        (
+            lambda columns: figure_of(
+                plot_axis, {name: [] for name in columns}, x="x", y="duration_ns"
+            ),
+            'the table has no rows with "duration_ns"',
+        ),
+    ],
+)
+def test_empty_figures_are_refused(draw: Callable[[Any], Any], said: str) -> None:
+    with pytest.raises(MidflightError, match=said):
+        draw(over([1.0, 2.0, 3.0, 4.0, 5.0, 5.0]))
+
+
+def test_lines_end_where_runs_do_not_finish() -> None:
+    values = [1.0, 2.0, 3.0, 4.0, None, None]
+    columns = over([*values, *values], scheme=["a"] * 6 + ["b"] * 6)
+    columns["x"] = columns["x"][:6] * 2
+    (axes,) = axis_figure(axis_data(columns, x="x", y="duration_ns", by=["scheme"])).axes
+    arrows = [line for line in axes.lines if line.get_marker() == r"$\uparrow$"]
+    places = [axes.transData.transform((line.get_xdata()[0], 0))[0] for line in arrows]
+    # Arrows at the same number stand side by side.
+    points = abs(places[1] - places[0]) * 72 / axes.figure.dpi
+    assert points > 4
+    for line in axes.lines:
+        if line.get_label() in ("a", "b"):
+            assert np.isnan(line.get_ydata()[2])
+    assert "arrows: over 25 % of the runs did not finish" in texts_in(axes)[0]
+
+
+def test_means_without_slow_runs_are_marked() -> None:
+    columns = over([1.0, 2.0, 3.0, None])
+    data = spread_of(columns, "interval", x="x", value="duration_ns")
+    (axes,) = spread_figure(data).axes
+    (joined,) = (line for line in axes.lines if len(line.get_xdata()) == 2)
+    assert np.isnan(joined.get_ydata()[1])
+    (arrow,) = (line for line in axes.lines if line.get_marker() == r"$\uparrow$")
+    assert arrow.get_ydata()[0] == 3
+    assert "too short, as runs that did not finish are left out" in texts_in(axes)[0]
+
+
+def test_single_runs_stand_at_their_number() -> None:
+    columns = {"x": ["1", "2"] * 2, "by": ["a", "a", "b", "b"], "sent": [1.0, 2.0, 3.0, 4.0]}
+    (axes,) = axis_figure(axis_data(columns, x="x", y="sent", by=["by"])).axes
+    drawn = [line.get_xdata().tolist() for line in axes.lines if line.get_label() in ("a", "b")]
+    assert drawn == [[1.0, 2.0], [1.0, 2.0]]
