@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from midflight.argument import check_policies
 from midflight.controller import CongestionController
 from midflight.meant import did_you_mean
 from midflight.refusal import refusal
@@ -97,7 +98,7 @@ def load_policies(words: Sequence[str]) -> dict[str, Callable[[], Any]]:
         try:
             spec.loader.exec_module(module)
         except Exception as error:
-            why = f'"{file}" cannot be loaded: {error!r}'
+            why = f'"{file}" cannot be loaded: {_words(error)}'
             raise refuse(why, file, "a Python file that can be imported") from error
         made = getattr(module, wanted, None)
         if not inspect.isclass(made):
@@ -114,7 +115,15 @@ def load_policies(words: Sequence[str]) -> dict[str, Callable[[], Any]]:
                 "a class with on_notice(notice, view), or a midflight.CongestionController",
             )
         found[name] = made
+    check_policies(found)
     return found
+
+
+def _words(error: Exception) -> str:
+    """What an error while a file is loaded says."""
+    if isinstance(error, SyntaxError):
+        return f"{error.msg} in line {error.lineno}"
+    return f"{type(error).__name__}: {error}"
 
 
 def is_policy(one: Any, module: str) -> bool:
@@ -142,7 +151,9 @@ def sources(policies: Policies | None) -> dict[str, str]:
             )
         if (known := vars(policy).get(SOURCE)) is not None:
             return str(known)
-        methods = [one for one in vars(policy).values() if inspect.isfunction(one)]
+        # A class without methods of its own has those of another one.
+        bases = (one for one in policy.__mro__ if one not in (object, CongestionController))
+        methods = [one for base in bases for one in vars(base).values() if inspect.isfunction(one)]
         file = Path(methods[0].__code__.co_filename) if methods else Path()
         try:
             if file.is_file():

@@ -381,7 +381,9 @@ def watched(
     own = [kind for kind, workload in OF_APPLICATIONS.items() if workload in with_one]
     kinds = ("throughput", *own, "queue")
     source = plans if plans is not None and len(plans) > 1 else outcome.plan
-    return watch(source, flows=names[: len(SERIES)], kinds=kinds), kinds
+    # An only flow has the name of its scheme, as in figures.
+    is_only = len(names) == 1 and len({row["flow"] for row in rows(outcome.flows)}) == 1
+    return watch(source, flows=() if is_only else names[: len(SERIES)], kinds=kinds), kinds
 
 
 def late_lines(outcomes: Sequence[Outcome], runs: Sequence[WatchedRun]) -> list[str]:

@@ -26,6 +26,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
+from midflight.argument import check_policies, check_threads
 from midflight.meant import did_you_mean, meant
 from midflight.recordings import check_is_no_recording
 from midflight.refusal import refusal
@@ -300,7 +301,7 @@ class Scenario:
         words = {"title": self.title, "description": self.description}
         texts = with_words(words, set_texts(sets))
         text = json.dumps(self.to_dict())
-        return _core.Plan(text, name=None, sets=texts, policies=policies)
+        return _core.Plan(text, name=None, sets=texts, policies=check_policies(policies))
 
     def but(self, sets: Mapping[str, Value], *, policies: Policies | None = None) -> Self:
         """Return the same scenario with these values, given by their paths, and every default.
@@ -456,6 +457,7 @@ def run_tables(
     """
     from midflight import _core
 
+    check_threads(threads)
     places = enumerate(plans)
     of_kernel = [(place, plan) for place, plan in places if plan.stack == "linux"]
     if not of_kernel:
@@ -544,7 +546,7 @@ def read_plan(
     texts = set_texts(sets)
     if texts:
         texts = with_words(_parsed(text, name), texts)
-    return _core.Plan(text, name=name, sets=texts, policies=policies)
+    return _core.Plan(text, name=name, sets=texts, policies=check_policies(policies))
 
 
 def no_such_file(file: str) -> str:

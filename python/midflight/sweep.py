@@ -32,6 +32,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from midflight.argument import check_axes, check_path, check_threads
 from midflight.meant import did_you_mean
 from midflight.policy import sources
 from midflight.refusal import refusal
@@ -229,6 +230,7 @@ class Sweep:
         from midflight.plot.history import plan_of
         from midflight.scenario import changed_words
 
+        check_axes(axes, compare)
         plan = plan_of(scenario, policies=policies)
         values = json.loads(plan.canonical)
         own = values.pop("sweep", None) or {}
@@ -606,7 +608,8 @@ class Sweep:
         """
         from midflight.executors import run_local
 
-        place = Path(folder)
+        check_threads(threads)
+        place = check_path("folder", folder)
         # A sweep that was begun there keeps its shards.
         asked = replace(self, shard_cells=shard_cells_of(place) or self.shard_cells, folder=place)
         asked.begin(place)
@@ -684,6 +687,8 @@ def _refuse_another(file: Path, definition: Mapping[str, Any]) -> None:
         there = json.loads(file.read_text(encoding="utf-8"))
     except ValueError:
         return  # It was damaged, and is written again.
+    if not _has_cells(file.parent):
+        return  # It was begun, as with a policy that failed, and has no results to lose.
     there = there if isinstance(there, dict) else {}
     # Changes that give the same tables: another comparison, shards of another size, other words.
     keys = [key for key in definition if key not in ("compare", "midflight", "shard_cells")]
@@ -697,6 +702,12 @@ def _refuse_another(file: Path, definition: Mapping[str, Any]) -> None:
             value=file.parent,
             accepted="a folder without a sweep, or that of the same sweep",
         )
+
+
+def _has_cells(folder: Path) -> bool:
+    """Whether the folder of a sweep has tables, or a shard that is complete or being written."""
+    tables = (folder / f"{table}.csv" for table in TABLES)
+    return any(one.is_file() for one in tables) or any((folder / "shards").glob("*"))
 
 
 def _bare(value: Any) -> Any:

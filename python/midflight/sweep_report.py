@@ -71,7 +71,7 @@ def sweep_report_html(
     from midflight.plot.style import usually
     from midflight.refusal import refusal
     from midflight.sweep import Sweep
-    from midflight.sweep_results import METRICS
+    from midflight.sweep_results import METRICS, check_has_tables
 
     if metric is not None and metric not in METRICS:
         accepted = ", ".join(METRICS)
@@ -83,13 +83,7 @@ def sweep_report_html(
             accepted=accepted,
         )
     asked = Sweep.read(folder, policies=policies)
-    if not (folder / "flows.csv").is_file():
-        raise refusal(
-            f'"{folder}" has no tables yet; `midflight sweep` makes them when all cells are run',
-            name="folder",
-            value=folder,
-            accepted="the folder of a sweep with flows.csv",
-        )
+    check_has_tables(folder)
     summary = Summary.of(asked, folder, metric, check_by(by, asked))
     scenario = json.loads(asked.scenario)
     words, unit = METRICS[summary.metric]

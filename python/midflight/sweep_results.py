@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from midflight import _core
 from midflight.percentiles import PERCENTILES, percentile_rows
+from midflight.refusal import refusal
 from midflight.results import Quartiles, difference_ci, quantile, quartiles, ratio_ci
 from midflight.run_tables import measures_of, plain_text
 
@@ -159,6 +160,17 @@ class Comparison:
     ratio: float
     ratio_low: float
     ratio_high: float
+
+
+def check_has_tables(folder: Path) -> None:
+    """Raise `MidflightError` for the folder of a sweep whose cells are not all run."""
+    if not (folder / "flows.csv").is_file() and not (folder / "flows.parquet").is_file():
+        raise refusal(
+            f'"{folder}" has no tables yet; `midflight sweep` makes them when all cells are run',
+            name="folder",
+            value=folder,
+            accepted="the folder of a sweep with flows.csv",
+        )
 
 
 def read_flows(folder: Path, phase: int | None = None) -> Iterator[dict[str, str]]:

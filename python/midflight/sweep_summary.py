@@ -25,6 +25,8 @@ __all__ = ["MOST_LINES", "Summary", "check_by"]
 
 # Lines of a table that is printed.
 MOST_LINES = 60
+#: Of more lines the first and the last are printed.
+MOST_PRINTED = 24
 WIDTH = 96
 
 
@@ -151,14 +153,17 @@ class Summary:
             f"{counted(self.asked.cells, 'cell')} in {folder}: {', '.join(files)}",
             f"Quartiles and 95th percentile of {words}" + self.over(),
             "",
-            align(self.quartile_cells(unit)),
+            align(first_and_last(self.quartile_cells(unit, self.grouped))),
         ]
-        if len(self.grouped) > MOST_LINES:
-            lines.append(f"... and {len(self.grouped) - MOST_LINES} more in the files")
+        if len(self.grouped) > MOST_PRINTED:
+            keys = [key for key in self.others if len(self.asked.axes[key]) > 1]
+            fewer = f"; --by {keys[0]} lists fewer" if len(keys) > 1 else ""
+            lines.append(f"All {len(self.grouped)} lines are in the files{fewer}.")
         lines += self.unmet.notes()
         lines += self.metric_notes()
         if self.compared:
-            lines += ["", self.comparison_head(), "", align(self.comparison_lines(unit))]
+            compared = first_and_last(self.comparison_lines(unit))
+            lines += ["", self.comparison_head(), "", align(compared)]
             lines += self.comparison_foot()
         return "\n".join(lines)
 
@@ -275,8 +280,8 @@ class Summary:
             return ", over all handoff instants and runs."
         return ", over all values of the other axes and runs."
 
-    def quartile_cells(self, unit: float) -> list[list[str]]:
-        """Return a head and a line for each group."""
+    def quartile_cells(self, unit: float, groups: Sequence[Group] | None = None) -> list[list[str]]:
+        """Return a head and a line for each group, by default for the first of many."""
         head = ["flow", *self.by, "runs", "q1", "median", "q3", "p95", "missing"]
         lines = [
             [
@@ -286,7 +291,7 @@ class Summary:
                 *(number(value / unit) for value in (*one.quartiles(), one.tails().p95)),
                 str(one.missing()),
             ]
-            for one in self.grouped[:MOST_LINES]
+            for one in (self.grouped[:MOST_LINES] if groups is None else groups)
         ]
         return [head, *lines]
 
@@ -308,6 +313,15 @@ def check_by(keys: Sequence[str] | None, asked: Sweep) -> list[str] | None:
                 accepted=accepted,
             )
     return [key for key in asked.axes if key in keys or key == asked.compare]
+
+
+def first_and_last(cells: Sequence[Sequence[str]]) -> list[Sequence[str]]:
+    """Return a table with the first and the last of many lines, and dots between them."""
+    head, *lines = cells
+    if len(lines) <= MOST_PRINTED:
+        return [head, *lines]
+    some = MOST_PRINTED // 2
+    return [head, *lines[:some], ["..."] * len(head), *lines[-some:]]
 
 
 def finite(value: Any) -> Any:

@@ -112,7 +112,7 @@ def test_ends_of_a_figure_with_one_panel_may_have_its_kind() -> None:
     assert figure.axes[0].get_ylim() == ends
     columns = {"a.x": ["1", "2"] * 2, "sent": [1.0, 2.0, 3.0, 4.0]}
     figure = figure_of(plot_axis, columns, x="a.x", y="sent", ylim={"median": (0.0, 2.0)})
-    assert figure.axes[0].get_ylim() == ends
+    assert figure.axes[0].get_ylim() == (0.0, 2.0)
     figure = figure_of(plot_spread, columns, "cdf", value="sent", ylim={"cdf": ends})
     assert figure.axes[0].get_ylim() == ends
     with pytest.raises(MidflightError, match="has no panel box; expected cdf=LOW:HIGH"):

@@ -182,7 +182,9 @@ def plot(
     by: Annotated[
         list[str] | None,
         typer.Option(
-            "--by", metavar="COLUMN", help="For results: a line for each value. May be repeated."
+            "--by",
+            metavar="COLUMN",
+            help="For results: a line, or a heat map, for each value. May be repeated.",
         ),
     ] = None,
     where: Annotated[
@@ -383,7 +385,15 @@ def plot(
     is_folder = place.is_dir() and (asks_results or not is_starter)
     is_table = source is not None and not is_question
     is_table = is_table and (is_folder or place.suffix in (".csv", ".parquet"))
+    if is_table and Path(out).suffix.lower() == PAGE:
+        what = "midflight report makes a page of them" if place.is_dir() else "a figure is no page"
+        raise UserError(
+            f'"{out}": "{source}" holds results, of which there are figures, such as '
+            f"{Path(out).stem}.png; {what}"
+        )
     suffix = check_format(Path(out), () if is_table else (PAGE,))
+    if csv_file is not None and Path(csv_file).resolve() == Path(out).resolve():
+        raise UserError(f"--csv and --out name the same file, {out}; give two names")
     if is_table:
         if not asks_results and place.is_file():
             check_is_no_recording(place)

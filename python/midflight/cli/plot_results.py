@@ -37,7 +37,7 @@ def plot_results(
     from midflight.plot.paired import is_left_out, paired_maps_of, paired_of, samples_of
     from midflight.plot.spread import spread_figure, spread_of, spread_rows
     from midflight.plot.style import SERIES, check_format, figure_bytes
-    from midflight.plot.tables import read_columns
+    from midflight.plot.tables import check_is_table, read_columns
     from midflight.plot.usual import Shown, usual_shown
 
     measured = value
@@ -83,6 +83,7 @@ def plot_results(
             "--x links.lte.rate --y handoffs.0.gap --value duration_ns",
         }
         usual = "--x, the axis, and --y, the measurement, such as --x handoffs.0.at --y duration_ns"
+        check_is_table(source)
         raise UserError(f'"{source}" holds results: give {examples.get(kind, usual)}')
     x, measured, by = shown.x, shown.value, shown.by
     if kind == "heatmap":

@@ -6,7 +6,7 @@ import csv
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any, Protocol, TypeAlias
 
@@ -169,6 +169,7 @@ def result_folder(name: str | None, *, option: str = "--out") -> Iterator[Path |
         raise UserError(
             f'{option} "{folder}" has a sweep, whose tables would be lost; choose another folder'
         )
+    absent = [one for one in (folder, *folder.parents) if not one.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -176,7 +177,14 @@ def result_folder(name: str | None, *, option: str = "--out") -> Iterator[Path |
             f'cannot write to "{folder}": {error.strerror}; give {option} a folder in a place '
             "that can be written to"
         ) from error
-    yield folder
+    try:
+        yield folder
+    except BaseException:
+        # What was made for results that there are not.
+        for one in absent:
+            with suppress(OSError):
+                one.rmdir()
+        raise
 
 
 def write_table(table: Rows, file: IO[str], *, head: bool = True) -> None:

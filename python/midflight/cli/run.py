@@ -179,8 +179,11 @@ def with_shorthands(
 ) -> list[str]:
     """Return the values of --set with those of options that are short for one.
 
-    Raises `UserError` for a value that is given both ways.
+    Raises `UserError` for a value that is given both ways, and for a profile that does not exist.
     """
+    from midflight import _core
+    from midflight.meant import did_you_mean
+
     found = list(sets or [])
     for key, value in (("profile", profile), ("runs", runs), ("seed", seed)):
         if value is not None and any(path == key for path, _ in read_pairs(found)):
@@ -188,6 +191,12 @@ def with_shorthands(
         if value is not None and key != "profile":
             read_whole(f"--{key}", value, 1 if key == "runs" else 0, 2**63 - 1)
         found += [] if value is None else [f"{key}={value}"]
+    known = [one["name"] for one in _core.profiles()]
+    if profile is not None and profile not in known:
+        raise UserError(
+            f'--profile "{profile}" is not a profile{did_you_mean(profile, known)}; there are '
+            f"{', '.join(known)}"
+        )
     return found
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from midflight.plot.figure import Dress, check_dress, label_axes, write_figure
-from midflight.plot.line_looks import line_looks
+from midflight.plot.line_looks import few_entries, line_looks
 from midflight.plot.names import SCALES, column_name, with_unit
 from midflight.plot.options import as_names
 from midflight.plot.plain import plain_of_folder
@@ -179,7 +179,7 @@ def plot_axis(
     written.
     """
     check_dress(plot_axis, dress)
-    check_format(Path(path))
+    check_format(path)
     asked = Shown(x, None, y, as_names(by or ()))
     source = results_of(source)
     shown = usual_shown(source, "median", asked, has_by=by is not None, where=where)
@@ -482,9 +482,9 @@ def shown_number(value: Any, name: str) -> float:
         return number if math.isfinite(number) else math.nan
     except ValueError:
         raise refusal(
-            f'--y: "{name}" has no numbers, but for example "{value}"; '
+            f'--y or --value: "{name}" has no numbers, but for example "{value}"; '
             "a measurement is such as duration_ns",
-            name="--y",
+            name="--y or --value",
             value=name,
             accepted="a measurement such as duration_ns",
         ) from None
@@ -583,6 +583,7 @@ def axis_figure(
             kind="median",
             x_refused="the axis has names" if has_names else "",
             detail=_detail(data, is_spread=spread),
+            entries=few_entries(data.by, keys, looks),
             seen=(places, finite),
             units=(data.axis[1], data.measure[1]),
         )

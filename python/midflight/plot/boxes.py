@@ -53,12 +53,9 @@ def draw_boxes(
             axes.plot([at - width / 4, at + width / 4], [end, end], **thin)
         axes.bar(at, q3 - q1, width, q1, label=label, **fill)
         sides = [at - width / 2, at + width / 2]
-        for colour, thick in (("white", _AROUND_PT), ("black", _MEDIAN_PT)):
-            axes.plot(
-                sides,
-                [median, median],
-                color=colour,
-                linewidth=thick,
-                solid_capstyle="butt",
-                zorder=5,
-            )
+        line: dict[str, Any] = {"solid_capstyle": "butt"}
+        axes.plot(sides, [median] * 2, color="white", linewidth=_AROUND_PT, zorder=5, **line)
+        # The white line has not erased the edges of the box.
+        edge: dict[str, Any] = {"facecolor": "none", "edgecolor": look.colour, "linewidth": 0.8}
+        axes.bar(at, q3 - q1, width, q1, zorder=5.5, **edge)
+        axes.plot(sides, [median] * 2, color="black", linewidth=_MEDIAN_PT, zorder=6, **line)

@@ -51,7 +51,7 @@ def plot_delay_cdf(
     for a file that cannot be written.
     """
     check_dress(plot_delay_cdf, dress)
-    check_format(Path(path))
+    check_format(path)
     how: Any = {"flows": flows, "run": run, "schemes": schemes, "policies": policies}
     found = watch(source, kinds=("delay",), **how)
     data = delay_spread(found, from_s, until_s)

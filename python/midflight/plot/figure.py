@@ -179,6 +179,7 @@ def label_axes(
     remark: str = "",
     detail: str = "",
     x_refused: str = "",
+    entries: Mapping[str, Any] | None = None,
     seen: tuple[Iterable[float], Iterable[float]] = ((), ()),
     units: tuple[str, str] = ("", ""),
 ) -> None:
@@ -187,8 +188,9 @@ def label_axes(
     `kind` is that of the figure. `title` is the user's text, which may have mathematics between
     dollar signs. `remark` stands below it. `detail` says what the marks are, such as "medians and
     quartiles", in small letters. `x_refused` is why the ends of the horizontal axis cannot be
-    chosen. `seen` are the places of what is drawn, across and up, in these units: ends of an axis
-    without any of them are refused.
+    chosen. `entries` are those of the legend, by default the lines with a name. `seen` are the
+    places of what is drawn, across and up, in these units: ends of an axis without any of them are
+    refused.
     """
     width, height = figure.get_size_inches()
     for put, text, room in (
@@ -219,7 +221,7 @@ def label_axes(
             check_is_seen(option, ends, places, unit)
     handles, labels = axes.get_legend_handles_labels()
     if labels:
-        entries = dict(zip(labels, handles, strict=True))
+        entries = entries or dict(zip(labels, handles, strict=True))
         legend(figure, entries, loc="outside upper center", title=lines_title)
 
 

@@ -20,6 +20,7 @@ from typing import (
 import numpy as np
 from numpy.typing import NDArray
 
+from midflight.argument import check_policies, check_seconds
 from midflight.plot.options import as_names
 from midflight.plot.plain import control_of_question, plain_control
 from midflight.refusal import refusal
@@ -413,7 +414,9 @@ def plan_of(
         if not sets:
             return source
         texts = set_texts(sets)
-        return _core.Plan(source.canonical, name=None, sets=texts, policies=policies)
+        return _core.Plan(
+            source.canonical, name=None, sets=texts, policies=check_policies(policies)
+        )
     if not isinstance(source, str | Path):
         accepted = "a Scenario, a Plan, the path of a scenario file, or the name of a starter"
         raise refusal(
@@ -561,6 +564,8 @@ def time_shown(
 ) -> tuple[float, float]:
     """The time that is shown of runs, in seconds; raises `MidflightError` if that is none."""
 
+    check_seconds("from_s", from_s)
+    check_seconds("until_s", until_s)
     start = 0.0 if from_s is None else from_s
     last = max(one.end_ns for one in runs) / NS_PER_S
     if until_s is not None and until_s <= start:

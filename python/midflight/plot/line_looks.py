@@ -6,10 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from midflight.plot.style import SERIES, Look, looks_of
 
-__all__ = ["line_looks"]
+#: With more lines the legend has the colours and the line styles, not every line.
+_MOST_ENTRIES = 5
+
+__all__ = ["few_entries", "line_looks"]
 
 #: Flows have no colours where something else does.
 _FLOW = "flow"
@@ -45,4 +49,38 @@ def line_looks(
         style = rest.index(tuple(key[place] for place in others))
         colour = SERIES[colours[key[coloured]]].colour
         found.append((replace(_STYLES[style], colour=colour), style))
+    return found
+
+
+def few_entries(
+    by: Sequence[str], keys: Sequence[Sequence[str]], looks: Sequence[Look]
+) -> dict[str, Any]:
+    """Return the entries of a legend that has the colours of one column and, in grey, the line
+    styles of another one in place of an entry for each line; none if lines are few, or if not all
+    combinations are lines that differ so.
+    """
+    from matplotlib.lines import Line2D
+
+    varied = [place for place in range(len(by)) if len({key[place] for key in keys}) > 1]
+    coloured = next((place for place in varied if by[place] != _FLOW), None)
+    rest = [place for place in varied if place != coloured]
+    if len(keys) <= _MOST_ENTRIES or coloured is None or len(rest) != 1:
+        return {}
+    colours = {key[coloured]: look.colour for key, look in zip(keys, looks, strict=True)}
+    styles = {key[rest[0]]: look for key, look in zip(keys, looks, strict=True)}
+    told = {(look.colour, look.line, look.marker) for look in looks}
+    is_apart = len({*colours.values()}) == len(colours) and len(told) == len(keys)
+    alike = all(
+        look.colour == colours[key[coloured]] and look.line == styles[key[rest[0]]].line
+        for key, look in zip(keys, looks, strict=True)
+    )
+    if not is_apart or not alike or {*colours} & {*styles}:
+        return {}
+    found: dict[str, Any] = {}
+    for name, colour in colours.items():
+        found[name] = Line2D([], [], color=colour, linewidth=2.2)
+    for name, look in styles.items():
+        how: Any = {"linestyle": look.line, "marker": look.marker, "markersize": look.size}
+        how["markerfacecolor"] = "0.35" if look.filled else "white"
+        found[name] = Line2D([], [], color="0.35", linewidth=1.0, **how)
     return found

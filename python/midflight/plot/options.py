@@ -93,7 +93,8 @@ def choose_axes(
         named.append(("--xlim", "", xlim))
     if vlim is not None:
         named.append(("--vlim", "", vlim))
-    for option, kind, (low, high) in named:
+    for option, kind, given in named:
+        low, high = _two(option, given)
         if not -math.inf < low < high < math.inf:
             text = _ends_text(kind, (low, high))
             raise refusal(
@@ -108,6 +109,21 @@ def choose_axes(
     for text in labels.values():
         typeset("--ylabel", text)
     return AxesChoice(xlim, ends, vlim, xlabel, labels)
+
+
+def _two(option: str, given: object) -> Ends:
+    """Return the ends of an axis; raises `MidflightError` for what is not two numbers."""
+    if isinstance(given, Sequence) and not isinstance(given, str) and len(given) == 2:
+        low, high = given
+        if all(isinstance(one, int | float) or hasattr(one, "__float__") for one in given):
+            return float(low), float(high)
+    accepted = "two numbers, such as (0, 50)"
+    raise refusal(
+        f"{option.removeprefix('--')}: {given!r} is not accepted; expected {accepted}",
+        name=option.removeprefix("--"),
+        value=given,
+        accepted=accepted,
+    )
 
 
 def _ends_text(kind: str, ends: Ends) -> str:

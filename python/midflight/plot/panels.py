@@ -163,7 +163,7 @@ def plot_over_time(
     Raises `MidflightError` for an invalid argument, `OSError` for a file that cannot be written.
     """
     check_dress(plot_over_time, dress)
-    check_format(Path(path))
+    check_format(path)
     kinds = list_kinds(kinds)
     if not kinds:
         accepted = ", ".join(OVER_TIME)

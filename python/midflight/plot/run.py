@@ -115,7 +115,7 @@ def plot_run(
     Raises `MidflightError` for an invalid argument, `OSError` for a file that cannot be written.
     """
     check_dress(plot_run, dress)
-    check_format(Path(path))
+    check_format(path)
     found = histories(source, flow=flow, run=run, schemes=schemes, policies=policies)
     drawn: dict[str, Any] = {"kind": kind, "from_s": from_s, "until_s": until_s}
 

@@ -43,7 +43,7 @@ from midflight.plot.compared import (
 )
 from midflight.plot.figure import Dress, check_dress, label_axes, write_figure
 from midflight.plot.heatmaps import heatmap_of, heatmaps_figure
-from midflight.plot.line_looks import line_looks
+from midflight.plot.line_looks import few_entries, line_looks
 from midflight.plot.names import with_unit
 from midflight.plot.options import as_names, check_scale
 from midflight.plot.paired import paired_maps_of, paired_of, samples_of
@@ -136,7 +136,7 @@ def plot_spread(
     written.
     """
     check_dress(plot_spread, dress)
-    check_format(Path(path))
+    check_format(path)
     asked = Shown(x, y, value, as_names(by or ()))
     source = results_of(source)
     has: Any = {"has_by": by is not None}
@@ -397,6 +397,7 @@ def spread_figure(
             data.lines_title,
             title=title,
             kind=data.name or data.kind,
+            entries=_entries(data),
             seen=_places(data),
             units=_units(data),
             x_refused=_NAMED.get(data.kind, "")
@@ -511,6 +512,14 @@ def _looks(data: Spread) -> list[Look]:
 def _styled(data: Spread) -> list[tuple[Look, int]]:
     keys, labels = [one.key for one in data.groups], [one.label for one in data.groups]
     return line_looks(data.by, keys, labels)
+
+
+def _entries(data: Spread) -> dict[str, Any]:
+    """The entries of the legend where they are not the lines; boxes have fills."""
+    keys = [one.key for one in data.groups]
+    if data.kind == "box" or any(len(key) != len(data.by) for key in keys):
+        return {}
+    return few_entries(data.by, keys, _looks(data))
 
 
 def _line_style(look: Look) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from midflight.argument import check_path
 from midflight.plot.names import column_name
 from midflight.refusal import refusal
 
@@ -486,7 +487,14 @@ _WORD = re.compile(r"(?:(?<!\\)\$(?:\\.|[^$\\])*\$|\\.|\S)+")
 
 
 def _words(text: str) -> list[str]:
-    return _WORD.findall(text) if _has_math(text) else text.split()
+    words: list[str] = []
+    for word in _WORD.findall(text) if _has_math(text) else text.split():
+        # What a name has in brackets, as sack (CUBIC) has, and units stay with what is before.
+        if words and (word.startswith("%") or (word.startswith("(") and word.endswith(")"))):
+            words[-1] += f" {word}"
+        else:
+            words.append(word)
+    return words
 
 
 def _has_math(text: str) -> bool:
@@ -629,8 +637,9 @@ FORMATS: Mapping[str, Mapping[str, None]] = {
 }
 
 
-def check_format(path: Path, others: Sequence[str] = ()) -> str:
+def check_format(path: str | Path, others: Sequence[str] = ()) -> str:
     """The suffix of a file that a figure can be written to; raises `MidflightError` for others."""
+    path = check_path("path", path)
     suffix, accepted = path.suffix.lower(), [*FORMATS, *others]
     if suffix not in accepted:
         ends = f"{', '.join(accepted[:-1])} or {accepted[-1]}"

@@ -126,14 +126,29 @@ def read_columns(source: str | Path, y: str) -> Columns:
             seen += [one for one in columns if one not in seen]
             break
     if not seen:
-        raise refusal(
-            f'"{place}" is not a folder of results: it has neither {" nor ".join(TABLES)} '
-            "as .csv or .parquet",
-            name="results",
-            value=place,
-            accepted="a folder of a run or a sweep",
-        )
+        raise _no_results(place)
     raise missing_column("--y or --value", y, seen)
+
+
+def check_is_table(source: str | Path) -> None:
+    """Raise `MidflightError` for a folder without results, and for a file that is no table."""
+    place = Path(source)
+    if place.is_dir():
+        files = (place / f"{name}{suffix}" for name in TABLES for suffix in (".parquet", ".csv"))
+        if not any(one.is_file() for one in files):
+            raise _no_results(place)
+    elif place.is_file():
+        _read_table(place)
+
+
+def _no_results(place: Path) -> MidflightError:
+    return refusal(
+        f'"{place}" is not a folder of results: it has neither {" nor ".join(TABLES)} '
+        "as .csv or .parquet",
+        name="results",
+        value=place,
+        accepted="a folder of a run or a sweep",
+    )
 
 
 def is_percentile(columns: Columns, measured: str) -> bool:
@@ -147,11 +162,23 @@ def is_percentile(columns: Columns, measured: str) -> bool:
 
 def missing_column(option: str, name: str, columns: Iterable[str]) -> MidflightError:
     """Return the error for a column that a table does not have; an axis is not a measurement."""
+    from midflight import _core
     from midflight.meant import or_all
     from midflight.plot.names import is_measured
 
     columns = list(columns)
     accepted = ", ".join(columns)
+    if having := [
+        str(one["name"])
+        for one in _core.workloads()
+        if name in {measure["name"] for measure in one["measures"]}
+    ]:
+        return refusal(
+            f'{option}: {name} is of flows with workload = "{having[0]}", and no flow has that',
+            name=option,
+            value=name,
+            accepted=accepted,
+        )
     where = f"the table has {len(columns)} columns, which its first line names"
     of_measurement = option.startswith(("--y", "--value"))
     alike = [one for one in columns if of_measurement or not is_measured(one)]

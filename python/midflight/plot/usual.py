@@ -65,9 +65,10 @@ def usual_shown(
     if not isinstance(source, str | Path) or not (Path(source) / "sweep.json").is_file():
         return shown
     from midflight.sweep import read_definition
-    from midflight.sweep_results import is_sample, main_metrics, read_flows
+    from midflight.sweep_results import check_has_tables, is_sample, main_metrics, read_flows
 
     asked = read_definition(Path(source))
+    check_has_tables(Path(source))
     axes, compare = asked["axes"], asked.get("compare")
     fixed = {
         key for key, value in (where or {}).items() if isinstance(value, str) or len(value) == 1
