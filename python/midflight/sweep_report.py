@@ -67,6 +67,7 @@ def sweep_report_html(
 ) -> str:
     """Return the report of a folder as a text of HTML."""
     from midflight.meant import or_all
+    from midflight.plot.names import column_name
     from midflight.plot.plain import plain_of_folder
     from midflight.plot.style import usually
     from midflight.refusal import refusal
@@ -105,6 +106,7 @@ def sweep_report_html(
                 quartiles=_headed(summary.quartile_cells(unit)),
                 left_out=max(0, len(summary.grouped) - MOST_LINES),
                 notes=[one for one in summary.unmet.notes() if one],
+                named=column_name(summary.metric),
                 short=list(_short(summary)),
                 baseline=_joined(summary.compared[0].baseline) if summary.compared else "",
                 comparison=_headed(summary.comparison_lines(unit, complete=True))
@@ -148,6 +150,11 @@ def _title(asked: Sweep, title: str) -> str:
     return title
 
 
+def signed(ratio: float) -> str:
+    """A change in per cent with its sign, which is no hyphen."""
+    return f"{100 * ratio:+.1f} %".replace("-", "\N{MINUS SIGN}")
+
+
 def _short(summary: Summary) -> Iterator[str]:
     """Yield a sentence on each value that is compared: from what change to what, and how often the
     interval of the change is above 0 or below it.
@@ -163,7 +170,7 @@ def _short(summary: Summary) -> Iterator[str]:
         if not known:
             yield f"{name}: in no pair both runs have a value"
             continue
-        low, high = (f"{100 * one(each.ratio for each in known):+.1f} %" for one in (min, max))
+        low, high = (signed(one(each.ratio for each in known)) for one in (min, max))
         change = low if low == high else f"{low} to {high}"
         more = sum(one.ratio_low > 0 for one in known)
         less = sum(one.ratio_high < 0 for one in known)
@@ -174,7 +181,9 @@ def _short(summary: Summary) -> Iterator[str]:
             sure = f"; its interval is {side}"
         elif summary.has_intervals:
             both = len(known) - more - less
-            sure = f"; intervals: {more} above 0, {less} below it, {both} on both sides"
+            sides = {"above 0": more, "below 0": less, "on both sides of 0": both}
+            told = [f"{count} {side}" for side, count in sides.items() if count]
+            sure = f"; intervals: {', '.join(told)}"
         yield f"{name}: {change}{of}{sure}"
 
 

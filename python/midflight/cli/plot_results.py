@@ -33,7 +33,14 @@ def plot_results(
     """Write the figure of a folder of results, without a kind the usual one; `texts` are its words,
     size and scales.
     """
-    from midflight.plot.axis import axis_data, axis_figure, axis_rows, kept_values, pooled_axes
+    from midflight.plot.axis import (
+        axis_data,
+        axis_figure,
+        axis_rows,
+        kept_values,
+        measured_flows,
+        pooled_axes,
+    )
     from midflight.plot.paired import is_left_out, paired_maps_of, paired_of, samples_of
     from midflight.plot.spread import spread_figure, spread_of, spread_rows
     from midflight.plot.style import SERIES, check_format, figure_bytes
@@ -154,19 +161,6 @@ def note_unmet(columns: Mapping[str, Sequence[Any]], measured: str, named: Any) 
             f"{early} of {len(met)} rows are of flows that were done before the handoff, and say "
             f"nothing about it; --where {MET}=1 leaves them out, as a comparison does"
         )
-
-
-def measured_flows(
-    columns: Mapping[str, Sequence[Any]], measured: str, kept: Mapping[str, Sequence[str]]
-) -> list[str]:
-    """Return the flows whose measurement a figure of results shows."""
-    from midflight.plot.axis import kept_rows, measured_rows
-
-    if any(name not in columns for name in ("flow", measured, *kept)):
-        return []
-    rows = kept_rows(columns, len(columns[measured]), kept)
-    rows = measured_rows(columns, rows, measured)
-    return list(dict.fromkeys(str(columns["flow"][row]) for row in rows))
 
 
 def write_rows(

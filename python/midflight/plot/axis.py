@@ -70,6 +70,7 @@ __all__ = [
     "kept_values",
     "kept_words",
     "lines_name",
+    "measured_flows",
     "measured_rows",
     "name_categories",
     "one_line_name",
@@ -98,6 +99,8 @@ _LEAST_FOR_BANDS = 8
 #: With more bands each is fainter.
 _MOST_STRONG_BANDS = 3
 _MOST_MARKERS = 25
+#: Flows that are taken together are named up to this number.
+_MOST_FLOWS = 3
 #: Whiskers of lines with the same x stand so far apart, in points, where there is room, arrows that
 #: would cover each other so far, ...
 APART_PT, ARROWS_APART_PT = 2.0, 5.0
@@ -373,14 +376,32 @@ def kept_words(
 def pooled_words(
     columns: Columns, measured: str, shown: set[str | None], kept: Mapping[str, Sequence[str]]
 ) -> str:
-    """The note of a figure on axes that it pools in the rows that are kept."""
+    """The note of a figure on axes and flows that it pools in the rows that are kept."""
     pooled = pooled_axes(columns, measured, shown, kept)
-    return "; ".join(f"{column_name(name)}: {count} values together" for name, count in pooled)
+    words = [f"{column_name(name)}: {count} values together" for name, count in pooled]
+    if not {"flow", "scheme"} & {*shown, *kept}:
+        flows = measured_flows(columns, measured, kept)
+        if len(flows) > _MOST_FLOWS:
+            words.append(f"{len(flows)} flows together")
+        elif len(flows) > 1:
+            words.append(f"flows {' and '.join(flows)} together")
+    return "; ".join(words)
+
+
+def measured_flows(columns: Columns, measured: str, kept: Mapping[str, Sequence[str]]) -> list[str]:
+    """The flows whose measurement a figure shows."""
+    if any(name not in columns for name in ("flow", measured, *kept)):
+        return []
+    rows = kept_rows(columns, len(columns[measured]), kept)
+    return list(
+        dict.fromkeys(str(columns["flow"][row]) for row in measured_rows(columns, rows, measured))
+    )
 
 
 def measured_rows(columns: Columns, rows: Sequence[int], measured: str) -> list[int]:
     """The rows of flows that a measurement is made of: those of an application have only flows
-    with that application, and in other flows it is not missing.
+    with that application, and in other flows it is not missing. Flows that only carry the requests
+    of an application count if there are no others.
     """
     from midflight import _core
 
@@ -389,6 +410,9 @@ def measured_rows(columns: Columns, rows: Sequence[int], measured: str) -> list[
         for one in _core.workloads()
         if measured in {measure["name"] for measure in one["measures"]}
     }
+    if "entry" in columns and "flow" in columns:
+        asks = {f"{entry}-requests" for entry in dict.fromkeys(map(str, columns["entry"]))}
+        rows = [row for row in rows if str(columns["flow"][row]) not in asks] or rows
     if not of or "workload" not in columns:
         return list(rows)
     return [row for row in rows if text_of(columns["workload"][row]) in of]

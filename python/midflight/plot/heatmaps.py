@@ -23,7 +23,7 @@ from midflight.plot.maps import (
     decimals,
     draw_bar,
     draw_map,
-    is_written,
+    letters_pt,
 )
 from midflight.plot.names import column_name, with_unit
 from midflight.plot.scales import log_title
@@ -188,7 +188,8 @@ def heatmaps_figure(data: Spread, *, title: str | None = None, size: Size | None
     width, height = size_in(size, usual)
     digits = decimals(np.concatenate([one.finite for one in maps]))
     room = max(0.3, width - _BESIDE_IN) / in_row * 72
-    detail = _detail(data, maps, digits, room, colours)
+    letters = letters_pt(maps, digits, room, signed=colours.is_signed)
+    detail = _detail(data, maps, is_written=letters is not None)
     with style():
         from matplotlib.figure import Figure
 
@@ -198,10 +199,10 @@ def heatmaps_figure(data: Spread, *, title: str | None = None, size: Size | None
             axes.remove()
         panels = list(grid[: len(maps)])
         images = [
-            draw_map(axes, one, colours, digits, room)
+            draw_map(axes, one, colours, digits, room, letters)
             for axes, one in zip(panels, maps, strict=True)
         ]
-        hatched = colours.is_signed and not _are_written(maps, digits, room, colours)
+        hatched = colours.is_signed and letters is None
         bar = log_title(data.value_title) if colours.is_log else data.value_title
         draw_bar(figure, panels, images[0], bar, maps, colours, hatched=hatched)
         how = {"title": title, "remark": data.remark, "detail": detail}
@@ -239,11 +240,7 @@ def heatmaps_figure(data: Spread, *, title: str | None = None, size: Size | None
     return figure
 
 
-def _are_written(maps: Sequence[Map], digits: int, room: float, colours: Colours) -> bool:
-    return all(is_written(one, digits, room, signed=colours.is_signed) for one in maps)
-
-
-def _detail(data: Spread, maps: Sequence[Map], digits: int, room: float, colours: Colours) -> str:
+def _detail(data: Spread, maps: Sequence[Map], *, is_written: bool) -> str:
     """What the cells are that have no number of their own."""
     never = [
         one.words[line, column]
@@ -251,7 +248,7 @@ def _detail(data: Spread, maps: Sequence[Map], digits: int, room: float, colours
         for line, column in np.argwhere(np.isinf(one.cells)).tolist()
     ]
     words = []
-    if _are_written(maps, digits, room, colours):
+    if is_written:
         if "never" in never:
             words.append("never: no run finished")
         if any(one != "never" for one in never):

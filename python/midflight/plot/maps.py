@@ -18,7 +18,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Colours", "Map", "colours_of", "decimals", "draw_bar", "draw_map", "number_words"]
+__all__ = [
+    "Colours",
+    "Map",
+    "colours_of",
+    "decimals",
+    "draw_bar",
+    "draw_map",
+    "letters_pt",
+    "number_words",
+]
 
 #: With more cells, or more of them side by side, there is no room for their values.
 _MOST_WRITTEN, _MOST_ACROSS = 150, 16
@@ -115,11 +124,14 @@ def number_words(value: float, digits: int, *, signed: bool) -> str:
     return text.lstrip("+-") if float(text) == 0 else text.replace("-", "\N{MINUS SIGN}")
 
 
-def draw_map(axes: Axes, shown: Map, colours: Colours, digits: int, room_pt: float) -> Any:
+def draw_map(
+    axes: Axes, shown: Map, colours: Colours, digits: int, room_pt: float, size: float | None
+) -> Any:
     """Draw cells with lighter colours for larger values, and return what a colour bar explains.
 
-    Their numbers, with so many decimals, are written if they fit into `room_pt`, the width of the
-    map. Where they do not, cells below 0 are hatched. Cells without a value are grey.
+    Their numbers, with so many decimals, are written in letters of a size (`letters_pt`); without
+    one, cells below 0 are hatched. Cells without a value are grey. `room_pt` is the width of the
+    map.
     """
     from matplotlib.colors import LogNorm, Normalize
     from matplotlib.patches import Rectangle
@@ -152,7 +164,6 @@ def draw_map(axes: Axes, shown: Map, colours: Colours, digits: int, room_pt: flo
         axes.invert_yaxis()
     _name_cells(axes, shown, room_pt)
     texts = _texts(shown, digits, signed=colours.is_signed)
-    size = _text_pt(shown, texts.values(), room_pt)
     if size is None:
         if colours.is_signed:
             fill(np.isfinite(cells) & (cells < 0), _BELOW)
@@ -173,9 +184,13 @@ def draw_map(axes: Axes, shown: Map, colours: Colours, digits: int, room_pt: flo
     return image
 
 
-def is_written(shown: Map, digits: int, room_pt: float, *, signed: bool) -> bool:
-    """Whether the cells of a map have their numbers."""
-    return _text_pt(shown, _texts(shown, digits, signed=signed).values(), room_pt) is not None
+def letters_pt(maps: Sequence[Map], digits: int, room_pt: float, *, signed: bool) -> float | None:
+    """Return the size of the letters with which the numbers of maps beside each other, each so
+    wide, fit into their cells; None if there is no room for them.
+    """
+    sizes = [_text_pt(one, _texts(one, digits, signed=signed).values(), room_pt) for one in maps]
+    known = [one for one in sizes if one is not None]
+    return min(known) if len(known) == len(sizes) else None
 
 
 def _texts(shown: Map, digits: int, *, signed: bool) -> dict[tuple[int, int], str]:
