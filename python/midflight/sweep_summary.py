@@ -162,9 +162,9 @@ class Summary:
         lines += self.unmet.notes()
         lines += self.metric_notes()
         if self.compared:
-            compared = first_and_last(self.comparison_lines(unit))
+            compared = self.comparison_lines(unit, most=MOST_PRINTED)
             lines += ["", self.comparison_head(), "", align(compared)]
-            lines += self.comparison_foot()
+            lines += self.comparison_foot(MOST_PRINTED)
         return "\n".join(lines)
 
     def metric_notes(self) -> list[str]:
@@ -209,13 +209,17 @@ class Summary:
         """Whether any comparison has more than one sample."""
         return any(one.samples > 1 for one in self.compared)
 
-    def comparison_lines(self, unit: float, *, complete: bool = False) -> list[list[str]]:
-        """Return a head and a line for each comparison, or for each that has `complete` pairs."""
+    def comparison_lines(
+        self, unit: float, *, complete: bool = False, most: int = MOST_LINES
+    ) -> list[list[str]]:
+        """Return a head and a line for each comparison, at `most` so many; of those that are listed
+        for each that has `complete` pairs.
+        """
         by_runs = self.compared[0].over == "runs"
         counts = ["runs", "pairs"] if by_runs else ["pairs"]
         head = ["flow", *self.others, str(self.asked.compare), *counts]
         lines = [[*head, "difference", "+-", "%", "from", "to"]]
-        for one in self.shown():
+        for one in self.shown(most):
             if complete and not one.pairs:
                 continue
             line = [
@@ -233,11 +237,11 @@ class Summary:
             return [[*line[:-4], line[-3]] for line in lines]
         return lines
 
-    def shown(self) -> list[Comparison]:
+    def shown(self, most: int = MOST_LINES) -> list[Comparison]:
         """Return the comparisons that are listed: if there are too many, as many of each value."""
-        if len(self.compared) <= MOST_LINES:
+        if len(self.compared) <= most:
             return self.compared
-        most = MOST_LINES // len({one.value for one in self.compared})
+        most = most // len({one.value for one in self.compared})
         seen: Counter[str] = Counter()
         found = []
         for one in self.compared:
@@ -246,10 +250,10 @@ class Summary:
                 found.append(one)
         return found
 
-    def comparison_foot(self) -> list[str]:
+    def comparison_foot(self, most: int = MOST_LINES) -> list[str]:
         """Return which lines and pairs were left out, and why a comparison has no numbers."""
         texts = []
-        more = len(self.compared) - len(self.shown())
+        more = len(self.compared) - len(self.shown(most))
         if more:
             texts.append(f"... and {more} more lines in {self.file}; --by AXES lists fewer.")
         early = sum(one.done_before for one in self.compared)

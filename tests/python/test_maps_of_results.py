@@ -5,6 +5,7 @@ that would be empty.
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -198,3 +199,51 @@ def test_single_runs_stand_at_their_number() -> None:
     (axes,) = axis_figure(axis_data(columns, x="x", y="sent", by=["by"])).axes
     drawn = [line.get_xdata().tolist() for line in axes.lines if line.get_label() in ("a", "b")]
     assert drawn == [[1.0, 2.0], [1.0, 2.0]]
+
+
+def test_reports_of_sweeps_begin_with_words_and_figures(swept: Path, tmp_path: Path) -> None:
+    page = tmp_path / "x.html"
+    assert main(["report", str(swept), "--out", str(page)]) == 0
+    text = page.read_text()
+    places = [text.index(one) for one in ("In short, transfer time", "<figure", 'id="comparison"')]
+    assert places == sorted(places)
+    assert "over scheme of download, gap of the handoff, rate of lte, seed</h1>" in text
+    assert re.search(r"<li>freeze: [+\N{MINUS SIGN}][0-9.]+ % to .* 30 of 30 combinations", text)
+    # Long tables are closed; the column of the only flow is left out.
+    assert "<summary>All changes: a table of 60 lines</summary>" in text
+    assert '<th scope="col">flow</th><th scope="col">Gap' not in text
+    assert "5 Mbit/s</td>" in text
+
+
+def test_many_lines_have_the_colours_and_styles_in_their_legend() -> None:
+    names = [(one, two) for one in ("a", "b", "c") for two in ("1 s", "2 s")]
+    columns = {
+        "x": ["1", "2"] * 6,
+        "scheme": [one for one, _ in names for _ in range(2)],
+        "gap": [two for _, two in names for _ in range(2)],
+        "sent": [float(one) for one in range(12)],
+    }
+    figure = axis_figure(axis_data(columns, x="x", y="sent", by=["scheme", "gap"]))
+    (legend,) = figure.legends
+    assert {text.get_text() for text in legend.get_texts()} - {""} >= {"a", "b", "c", "1 s", "2 s"}
+    assert "a, 1 s" not in [text.get_text() for text in legend.get_texts()]
+    # Few lines are named each.
+    few = axis_figure(axis_data(columns, x="x", y="sent", by=["scheme"]))
+    assert {"a", "b", "c"} <= {text.get_text() for text in few.legends[0].get_texts()}
+
+
+def test_figures_name_the_flows_that_they_take_together() -> None:
+    columns = {
+        "x": ["1", "2"] * 3,
+        "scheme": ["sack"] * 6,
+        "entry": ["film", "film", "film", "film", "get", "get"],
+        "flow": ["film", "film", "film-requests", "film-requests", "get", "get"],
+        "sent": [1.0, 2.0, 0.0, 0.0, 5.0, 6.0],
+    }
+    data = axis_data(columns, x="x", y="sent", by=["scheme"])
+    assert data.pooled == ""
+    columns["a.b"] = ["1"] * 6
+    data = axis_data(columns, x="x", y="sent", by=["a.b"])
+    assert data.pooled == "flows film and get together"
+    # Those that only carry requests do not count.
+    assert data.lines[0].runs == [2, 2]

@@ -202,3 +202,20 @@ def test_a_video_that_never_begins_is_said_so() -> None:
     assert said(None) == "the video did not begin"
     assert said(None, None) == "the video did not begin in any run"
     assert said(1e9, None, 2e9) == "the video began in 2 of 3 runs"
+
+
+def test_flows_of_requests_are_not_in_a_report(tmp_path: Path) -> None:
+    page = tmp_path / "r.html"
+    report_run("video-tunnel", page)
+    said = text_of(page)
+    assert "-requests" not in said
+    assert page.read_text().count("<figure") == 2
+
+
+def test_a_report_can_be_printed(tmp_path: Path) -> None:
+    """Nothing is scrolled on paper, and figures leave room for others."""
+    page = tmp_path / "r.html"
+    report_run("wifi-to-lte", page)
+    rules = page.read_text().split("@media print")[1].split("</style>")[0]
+    assert ".scroll, pre { overflow: visible; }" in rules
+    assert "max-height" in rules
