@@ -323,6 +323,6 @@ def test_unknown_keywords_are_refused(
             f" are {near}"
         )
         assert said.endswith(
-            "look, font, labels, legend, xlim, ylim, xlabel, ylabel, captions, csv"
+            "look, font, labels, legend, xlim, ylim, vlim, xlabel, ylabel, captions, csv"
         )
         assert not list(tmp_path.iterdir())

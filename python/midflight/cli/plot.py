@@ -388,8 +388,8 @@ def plot(
     if is_table and Path(out).suffix.lower() == PAGE:
         what = "midflight report makes a page of them" if place.is_dir() else "a figure is no page"
         raise UserError(
-            f'"{out}": "{source}" holds results, of which there are figures, such as '
-            f"{Path(out).stem}.png; {what}"
+            f'"{out}" is not the name of a figure; "{source}" holds results, and it may end in '
+            f".png, .svg, .pdf or .pgf; {what}"
         )
     suffix = check_format(Path(out), () if is_table else (PAGE,))
     if csv_file is not None and Path(csv_file).resolve() == Path(out).resolve():
