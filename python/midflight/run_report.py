@@ -178,22 +178,13 @@ def report_html(outcome: Outcome | Mapping[str, Outcome], *, command: str = "") 
 
         is_one = len(scenario["flows"]) == 1
 
-        def with_names(key: str, cells: Cells) -> Cells:
-            """Return results in which schemes have their labels. A flow that carries the requests
-            of the only one has beside its scheme that of the run.
-            """
-            lines = []
-            for name, scheme, *rest in cells[1:]:
-                is_other = is_one and len(several) > 1 and scheme != key
-                said = f" (with {names[key]})" if is_other else ""
-                lines.append([name, f"{labelled(scheme)}{said}", *rest])
-            return [cells[0], *lines]
-
         results = {
             key: with_unfinished(
-                with_names(
-                    key, [line for line in one.flow_cells() if line[0] not in asking]
-                ),
+                [
+                    [name, labelled(scheme), *rest]
+                    for name, scheme, *rest in one.flow_cells()
+                    if name not in asking
+                ],
                 {
                     name: unfinished(one.flows[name], scenario["flows"][entry], scenario["end"])
                     for name, entry in entries.items()
