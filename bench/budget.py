@@ -34,6 +34,8 @@ WORKLOADS = {
     "bulk": 1,
     "bulk-rfc": 1,
     "bulk-linux": 1,
+    "run": 1,
+    "run-linux": 1,
     "bulk-scheduled": 10,
     "loss-burst": 1,
     "handoff": 20,

@@ -9,7 +9,8 @@ use midflight_sim::{
 };
 use midflight_study::scenario::{read_scenario, run_scenarios, Document, NoFiles, Origin, Plan};
 use midflight_study::{
-    run_sweeps, Execution, Flows, Handoff, HandoffKind, StudyError, Sweep, REFERENCE_FIXED,
+    run_sweeps, Execution, FlowOutcome, Flows, Handoff, HandoffKind, StudyError, Sweep,
+    REFERENCE_FIXED,
 };
 use midflight_tcp::scheme::SchemeError;
 use midflight_units::{Duration, Instant, Rate};
@@ -379,6 +380,27 @@ pub fn run_plan(plan: &Plan) -> Result<(), StudyError> {
         threads: 1,
     };
     run_scenarios(std::slice::from_ref(plan), how, |_, _| true).map(|_| ())
+}
+
+const BULK: &str = include_str!("bulk.toml");
+
+/// Runs a minute of the bulk flow as the command `run` does, with all measurements of a scenario; returns the number of
+/// segments sent for the first time.
+///
+/// # Errors
+/// As [`run_scenarios`].
+pub fn run_as_users_do(profile: &str) -> Result<u64, StudyError> {
+    let given = [("profile", profile), ("end", "60 s")];
+    let given = given.map(|(key, value)| (key.into(), value.into()));
+    let plan = read_scenario(BULK, Origin::Toml("bulk"), &given, &[])?;
+    let how = Execution {
+        fork: true,
+        threads: 1,
+    };
+    let runs = run_scenarios(&[plan], how, |_, _| true)?;
+    let flows = runs.iter().flatten().flat_map(|run| &run.flows);
+    let totals = flows.map(FlowOutcome::total);
+    Ok(totals.map(|total| total.sent - total.rexmits).sum())
 }
 
 #[cfg(test)]

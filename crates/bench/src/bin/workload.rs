@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use midflight_bench::{
     bottleneck, bulk_linux, bulk_rfc, cells, cells_with, changing, grid, handoff, loss_burst, run,
-    run_plan, scheduled, ten_hours,
+    run_as_users_do, run_plan, scheduled, ten_hours,
 };
 use midflight_sim::{Digest, LinkSchedule};
 use midflight_study::StudyError;
@@ -18,13 +18,15 @@ type Workload = (&'static str, &'static str, fn() -> Result<u64, StudyError>);
 static TEN_HOURS: LazyLock<LinkSchedule> =
     LazyLock::new(|| ten_hours().unwrap_or_else(|e| unreachable!("{e}")));
 
-const WORKLOADS: [Workload; 21] = [
+const WORKLOADS: [Workload; 23] = [
     ("bulk", "packets", || run(bottleneck::<Digest>(1)?, 60)),
     ("bulk-undigested", "packets", || {
         run(bottleneck::<()>(1)?, 60)
     }),
     ("bulk-rfc", "packets", || run(bulk_rfc::<Digest>()?, 60)),
     ("bulk-linux", "packets", || run(bulk_linux::<Digest>()?, 60)),
+    ("run", "packets", || run_as_users_do("ns2")),
+    ("run-linux", "packets", || run_as_users_do("linux")),
     ("bulk-scheduled", "packets", || {
         run(scheduled::<Digest>(&TEN_HOURS)?, 60)
     }),

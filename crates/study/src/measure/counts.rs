@@ -2,7 +2,7 @@
 
 use educe::Educe;
 use midflight_control::loss::LossCause;
-use midflight_sim::{Digest, DropCause, Endpoints, Event, FlowId, Observer, Payload};
+use midflight_sim::{Digest, DropCause, Endpoints, Event, FlowId, LinkId, Observer, Payload};
 use midflight_tcp::SenderEvent;
 use midflight_units::{Instant, Ring, Seq};
 
@@ -175,6 +175,7 @@ impl FlowMetrics {
         }
     }
 
+    #[inline(always)]
     fn on_sender(&mut self, now: Instant, change: &SenderEvent<'_>) {
         match change {
             SenderEvent::LossJudged { segment, cause } => {
@@ -246,24 +247,7 @@ impl FlowMetrics {
             Event::Sent(segment) if segment.has_data() => {
                 self.row.sent += 1;
                 if segment.retransmission {
-                    self.row.rexmits += 1;
-                    if let Some((seq, _, taken)) = self.suspected {
-                        if seq == segment.seq {
-                            self.answered(match taken {
-                                LossCause::Congestion => Cause::Congestion,
-                                LossCause::Wireless => Cause::Wireless,
-                            });
-                        }
-                    }
-                    put(&mut self.resent, (segment.seq, segment.sent));
-                    let lost = find(&self.lost, segment.seq);
-                    if let Some((place, _)) = lost {
-                        self.lost.remove(place, place + 1);
-                    }
-                    if std::mem::take(&mut self.has_entered) {
-                        self.row.fast_rexmits += 1;
-                        self.row.false_fast_rexmits += u32::from(lost.is_none());
-                    }
+                    self.on_sent_again(segment.seq, segment.sent);
                 }
             }
             Event::AckArrived(ack) if ack.ack > self.una => {
@@ -291,31 +275,7 @@ impl FlowMetrics {
                 cause,
                 link,
                 ..
-            } => {
-                let count = match cause {
-                    DropCause::Radio => &mut self.row.drops_radio,
-                    DropCause::Queue => &mut self.row.drops_queue,
-                    DropCause::Early => &mut self.row.drops_early,
-                    DropCause::Break => &mut self.row.drops_break,
-                    // The node is responsible for it.
-                    DropCause::Node => return,
-                };
-                *count += 1;
-                let wired = *cause == DropCause::Queue && link.index() == WIRED;
-                self.row.drops_wired += u64::from(wired);
-                let cause = match cause {
-                    DropCause::Radio => Cause::Wireless,
-                    DropCause::Queue | DropCause::Early | DropCause::Break | DropCause::Node => {
-                        Cause::Congestion
-                    }
-                };
-                // Lost copies of a segment that has arrived or was retransmitted since are irrelevant.
-                let resent = find(&self.resent, *segment);
-                let is_last = resent.is_none_or(|(_, last)| last == *sent);
-                if *segment >= self.una && is_last {
-                    put(&mut self.lost, (*segment, cause));
-                }
-            }
+            } => self.on_drop(*segment, *sent, *cause, *link),
             Event::Marked {
                 payload: Payload::Data(_),
                 ..
@@ -325,6 +285,57 @@ impl FlowMetrics {
             } => self.row_at(*at).spurious_timeouts += 1,
             Event::Sender(change) => self.on_sender(now, change),
             _ => {}
+        }
+    }
+
+    /// A retransmission of a segment, which was sent at `sent`.
+    #[inline(never)]
+    fn on_sent_again(&mut self, segment: Seq, sent: Instant) {
+        self.row.rexmits += 1;
+        if let Some((seq, _, taken)) = self.suspected {
+            if seq == segment {
+                self.answered(match taken {
+                    LossCause::Congestion => Cause::Congestion,
+                    LossCause::Wireless => Cause::Wireless,
+                });
+            }
+        }
+        put(&mut self.resent, (segment, sent));
+        let lost = find(&self.lost, segment);
+        if let Some((place, _)) = lost {
+            self.lost.remove(place, place + 1);
+        }
+        if std::mem::take(&mut self.has_entered) {
+            self.row.fast_rexmits += 1;
+            self.row.false_fast_rexmits += u32::from(lost.is_none());
+        }
+    }
+
+    /// The loss of a segment that was sent at `sent`.
+    #[inline(never)]
+    fn on_drop(&mut self, segment: Seq, sent: Instant, cause: DropCause, link: LinkId) {
+        let count = match cause {
+            DropCause::Radio => &mut self.row.drops_radio,
+            DropCause::Queue => &mut self.row.drops_queue,
+            DropCause::Early => &mut self.row.drops_early,
+            DropCause::Break => &mut self.row.drops_break,
+            // The node is responsible for it.
+            DropCause::Node => return,
+        };
+        *count += 1;
+        let wired = cause == DropCause::Queue && link.index() == WIRED;
+        self.row.drops_wired += u64::from(wired);
+        let cause = match cause {
+            DropCause::Radio => Cause::Wireless,
+            DropCause::Queue | DropCause::Early | DropCause::Break | DropCause::Node => {
+                Cause::Congestion
+            }
+        };
+        // Lost copies of a segment that has arrived or was retransmitted since are irrelevant.
+        let resent = find(&self.resent, segment);
+        let is_last = resent.is_none_or(|(_, last)| last == sent);
+        if segment >= self.una && is_last {
+            put(&mut self.lost, (segment, cause));
         }
     }
 }

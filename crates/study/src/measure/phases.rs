@@ -76,6 +76,7 @@ pub struct Delivery {
 
 impl Delivery {
     /// An event of its flow.
+    #[inline(always)]
     fn note(&mut self, now: Instant, event: &Event<'_>, end: Option<Seq>) {
         match event {
             Event::Arrived {
@@ -177,37 +178,13 @@ impl FlowTracker {
         self.advanced = now;
     }
 
+    /// An event of the flow.
+    #[inline(always)]
     fn note(&mut self, now: Instant, event: &Event<'_>) {
         match event {
             Event::Sent(segment) => self.max = self.max.max(segment.seq + 1),
-            Event::AckArrived(ack) if ack.ack > self.una => {
-                self.una = ack.ack;
-                if self.finished.is_none() {
-                    self.stalled_until(now);
-                }
-                if self.end.is_some_and(|end| self.una >= end) {
-                    self.finished.get_or_insert(now);
-                }
-                if let Some(new_from) = self.new_from {
-                    let since = now.since(self.from);
-                    if self.una > new_from {
-                        self.first_new.get_or_insert(since);
-                    }
-                    if self.una >= new_from + self.packets {
-                        self.all_new.get_or_insert(since);
-                    }
-                }
-            }
-            Event::Waits(begins) => {
-                if self.finished.is_none() {
-                    self.stalled_until(now);
-                }
-                self.waits = if *begins {
-                    self.waits + 1
-                } else {
-                    self.waits - 1
-                };
-            }
+            Event::AckArrived(ack) if ack.ack > self.una => self.on_ack(now, ack.ack),
+            Event::Waits(begins) => self.wait(now, *begins),
             Event::App(event) if event.what == DONE => {
                 self.stalled_until(now);
                 self.finished.get_or_insert(now);
@@ -215,6 +192,40 @@ impl FlowTracker {
             _ => {}
         }
         self.metrics.note(now, event);
+    }
+
+    /// An ACK of new data.
+    #[inline]
+    fn on_ack(&mut self, now: Instant, ack: Seq) {
+        self.una = ack;
+        if self.finished.is_none() {
+            self.stalled_until(now);
+        }
+        if self.end.is_some_and(|end| ack >= end) {
+            self.finished.get_or_insert(now);
+        }
+        if let Some(new_from) = self.new_from {
+            let since = now.since(self.from);
+            if ack > new_from {
+                self.first_new.get_or_insert(since);
+            }
+            if ack >= new_from + self.packets {
+                self.all_new.get_or_insert(since);
+            }
+        }
+    }
+
+    /// The application has one more or one less reason to wait.
+    #[inline(never)]
+    fn wait(&mut self, now: Instant, begins: bool) {
+        if self.finished.is_none() {
+            self.stalled_until(now);
+        }
+        self.waits = if begins {
+            self.waits + 1
+        } else {
+            self.waits - 1
+        };
     }
 
     /// A phase ends, and another begins.
@@ -287,6 +298,7 @@ impl Timing {
         }
     }
 
+    #[inline(always)]
     fn note(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
         let one = &mut self.flows[flow.index()];
         match event {
@@ -295,17 +307,20 @@ impl Timing {
                 self.left -= usize::from(one.una < one.until && one.until <= ack.ack);
                 one.una = ack.ack;
             }
-            Event::Make => {
-                self.made += 1;
-                let open = |flow: &&mut Timed| flow.moves && flow.opens <= now;
-                for flow in self.flows.iter_mut().filter(open) {
-                    flow.until = (flow.max + self.packets).min(flow.end);
-                }
-                let is_left = |flow: &&Timed| flow.una < flow.until;
-                self.left = self.flows.iter().filter(is_left).count();
-            }
+            Event::Make => self.make(now),
             _ => {}
         }
+    }
+
+    #[inline(never)]
+    fn make(&mut self, now: Instant) {
+        self.made += 1;
+        let open = |flow: &&mut Timed| flow.moves && flow.opens <= now;
+        for flow in self.flows.iter_mut().filter(open) {
+            flow.until = (flow.max + self.packets).min(flow.end);
+        }
+        let is_left = |flow: &&Timed| flow.una < flow.until;
+        self.left = self.flows.iter().filter(is_left).count();
     }
 
     fn is_done(&self) -> bool {
@@ -330,6 +345,7 @@ impl Ends {
         }
     }
 
+    #[inline(always)]
     fn note(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
         if let Some(timing) = &mut self.timing {
             timing.note(now, flow, event);
@@ -379,13 +395,13 @@ pub(crate) struct Phases {
 }
 
 impl Observer for Phases {
+    // The kind of an event is known at compile time where it is reported: inlined, code for other kinds is removed,
+    // and a segment or an ACK need not be in memory.
+    #[inline(always)]
     fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
         self.ends.note(now, flow, event);
         if matches!(event, Event::Make) {
-            let open = |flow: &&mut FlowTracker| flow.moves && flow.opened <= now;
-            for flow in self.flows.iter_mut().filter(open) {
-                flow.new_from = Some(flow.max);
-            }
+            self.make(now);
             return;
         }
         self.flows[flow.index()].note(now, event);
@@ -393,6 +409,15 @@ impl Observer for Phases {
 }
 
 impl Phases {
+    /// The new route is in use: the next segments of the flows that move are new on it.
+    #[inline(never)]
+    fn make(&mut self, now: Instant) {
+        let open = |flow: &&mut FlowTracker| flow.moves && flow.opened <= now;
+        for flow in self.flows.iter_mut().filter(open) {
+            flow.new_from = Some(flow.max);
+        }
+    }
+
     /// The same for a run with another observer, which this does not end.
     pub(crate) fn watching(setup: &Setup) -> Self {
         let mut phases = Self::new(setup);
