@@ -190,6 +190,7 @@ impl Link {
             debug_assert!(now >= self.newest_entry, "packets enter in order");
             self.newest_entry = now;
         }
+        // Its three times are kept in registers: what is stored in parts and read as a whole has to wait.
         let mut start = if self.free_at > now {
             if self.is_full(now, scheduled) {
                 return None;
@@ -221,7 +222,9 @@ impl Link {
                     self.transmission = self.clock.transmission(bytes, self.rate);
                 }
                 Some(following) if following.is_steady(start.at, bytes) => {}
-                Some(_) => start = self.follow(start, now, bytes),
+                Some(_) => {
+                    start.at = self.follow(start.at, start.by, start.before, now, bytes);
+                }
             }
         }
         self.newest_start = (start.at, start.by);
@@ -232,34 +235,35 @@ impl Link {
         })
     }
 
-    /// Sets the transmission time and delay of a packet by the link's schedule; returns when the transmission
-    /// begins.
+    /// Sets the transmission time and delay of a packet by the link's schedule, which would start at `at`; returns when
+    /// it starts. That was decided at `by` and `before`.
     #[inline(never)]
-    fn follow(&mut self, start: Scheduled, now: FineTime, bytes: u32) -> Scheduled {
+    fn follow(
+        &mut self,
+        at: FineTime,
+        by: FineTime,
+        before: FineTime,
+        now: FineTime,
+        bytes: u32,
+    ) -> FineTime {
         let Some(following) = self.following.as_deref_mut() else {
-            return start;
+            return at;
         };
         let follows = |special: &Special| special.follows && self.free_at == now;
-        let waited = start.at > now || self.special.as_deref().is_some_and(follows);
+        let waited = at > now || self.special.as_deref().is_some_and(follows);
         let own = (self.rate, self.own_delay);
         let last = self.free_at.plus(self.fine_delay);
-        let sending = following.send((start.at, waited), bytes, own, last);
+        let sending = following.send((at, waited), bytes, own, last);
         (self.transmission, self.fine_delay) = (sending.transmission, sending.delay);
-        if sending.first == start.at {
-            return start;
-        }
-        // The packet waits for an opportunity.
-        let start = Scheduled {
-            at: sending.first,
-            ..start
-        };
-        if self.passes_on() && self.limit.is_some() {
+        // Otherwise the packet waits for an opportunity.
+        if sending.first != at && self.passes_on() && self.limit.is_some() {
             if waited {
                 self.starts.truncate(self.starts.len().saturating_sub(1));
             }
-            self.starts.push(start);
+            let at = sending.first;
+            self.starts.push(Scheduled { at, by, before });
         }
-        start
+        sending.first
     }
 
     /// Queues a packet that enters at `enter` for its arrival at the far end; returns whether it is the next to

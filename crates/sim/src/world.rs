@@ -601,9 +601,12 @@ impl<O: Observer> World<O> {
             let mut l = &mut self.links[link.index()];
             if l.closed {
                 if l.is_looked_at() {
-                    if !self.look_at(link, first, enter, &mut packet) {
+                    // The packet of all others stays in registers.
+                    let mut seen = packet;
+                    if !self.look_at(link, first, enter, &mut seen) {
                         break DropCause::Node;
                     }
+                    packet = seen;
                     l = &mut self.links[link.index()];
                 }
                 match l.admit(enter, packet) {
