@@ -174,7 +174,7 @@ def test_nothing_in_a_box_but_the_median_is_horizontal() -> None:
     schemes = ["sack", "bbr-linux"]
     columns = {"scheme": schemes * 20, "x.y": ["1"] * 40, "sent": list(range(40))}
     (axes,) = figure_of(plot_spread, columns, "box", value="sent", x="x.y", by=["scheme"]).axes
-    medians = [one for one in axes.lines if one.get_color() == "black" and one.get_zorder() == 5]
+    medians = [one for one in axes.lines if one.get_color() == "black" and one.get_zorder() == 6]
     around = [one for one in axes.lines if one.get_color() == "white"]
     assert len(medians) == len(around) == 2
     for median, white in zip(medians, around, strict=True):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections import Counter
@@ -97,10 +96,17 @@ def test_a_stall_that_the_buffer_covers_is_called_so() -> None:
 
 
 def test_a_pause_without_anything_to_send_is_no_delay() -> None:
-    scenario = Scenario.read("video-tunnel")
-    (name,) = json.loads(scenario.plan().canonical)["flows"]
+    name = "film"
+    links = {
+        one: Link(rate="20 Mbit/s", delay=delay) for one, delay in (("a", "10 ms"), ("b", "20 ms"))
+    }
+    film = Flow(workload="video", set={"video_rates": "1 Mbit/s", "video_length": "40 s"})
+    # Its buffer is full.
+    handoffs = [Handoff(at="30.1 s", to="b")]
+    scenario = Scenario(links=links, flows={name: film}, handoffs=handoffs, end="50 s")
     outcome = scenario.run()
-    took = next(row["first_new_ns"] for row in rows(outcome.phases) if row["flow"] == name)
+    phases = (row for row in rows(outcome.phases) if row["from_ns"] == 30_100_000_000)
+    took = next(row["first_new_ns"] for row in phases if row["flow"] == name)
     (line, *_) = reason_lines({"": outcome}, [name])[1]
     assert (idle := re.search(r"\(for ([0-9.]+) s of that time it had nothing to send\)", line))
     assert 0.05 < float(idle[1]) < took / 1e9
