@@ -100,10 +100,10 @@ def test_a_pause_without_anything_to_send_is_no_delay() -> None:
     links = {
         one: Link(rate="20 Mbit/s", delay=delay) for one, delay in (("a", "10 ms"), ("b", "20 ms"))
     }
-    film = Flow(workload="video", set={"video_rates": "1 Mbit/s", "video_length": "40 s"})
+    film = Flow(workload="video", set={"video_rates": "1 Mbit/s", "video_length": "60 s"})
     # Its buffer is full.
     handoffs = [Handoff(at="30.1 s", to="b")]
-    scenario = Scenario(links=links, flows={name: film}, handoffs=handoffs, end="50 s")
+    scenario = Scenario(links=links, flows={name: film}, handoffs=handoffs, end="70 s")
     outcome = scenario.run()
     phases = (row for row in rows(outcome.phases) if row["from_ns"] == 30_100_000_000)
     took = next(row["first_new_ns"] for row in phases if row["flow"] == name)
