@@ -219,16 +219,17 @@ def test_what_to_do_about_a_file_that_is_not_understood(
     file = tmp_path / "log.csv"
     for content, hint in (
         (b"when,rate_mbps\n0,1\n", '--columns time="NAME UNIT"'),
-        (b"time_s,tput\n0,1\n", '--columns rate="NAME UNIT"'),
+        (b"time_s,kpi\n0,1\n", '--columns rate="NAME UNIT"'),
+        (b"time_s,tput\n0,1\n", '--columns rate="tput Mbit/s"'),
         ("Zeit (s);Länge\n0;1\n".encode("latin-1"), "iconv -f WINDOWS-1252 -t UTF-8"),
         ("time_s,rate_mbps\n0,1\n".encode("utf-16"), "iconv -f UTF-16 -t UTF-8"),
     ):
         file.write_bytes(content)
         assert main(["trace", "check", str(file)]) == 2
         assert hint in capsys.readouterr().err
-    file.write_text("time_s,tput,delay_ms\n0,1,2\n")
+    file.write_text("time_s,kpi,delay_ms\n0,1,2\n")
     assert main(["trace", "check", str(file)]) == 0
-    assert 'not used: tput; if one of them is the rate, name it: --columns rate="NAME UNIT"' in (
+    assert 'not used: kpi; if one of them is the rate, name it: --columns rate="NAME UNIT"' in (
         capsys.readouterr().out
     )
 

@@ -218,7 +218,10 @@ pub(crate) fn as_dict<'py>(
     dict.set_item("repeats", cut.repeats)?;
     let is_linear = cut.between == Between::Linear;
     dict.set_item("interpolation", if is_linear { "linear" } else { "step" })?;
-    dict.set_item("remarks", [found.remarks, found.details].concat())?;
+    dict.set_item(
+        "remarks",
+        [found.remarks, found.hints, found.details].concat(),
+    )?;
     Ok(dict)
 }
 

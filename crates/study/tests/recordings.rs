@@ -93,9 +93,9 @@ fn columns_are_read_by_their_names_and_units() {
 fn what_a_transfer_had_is_said_to_be_no_rate() {
     let found = read("time_s,throughput_mbps\n0,3\n1,4\n");
     assert!(
-        found.remarks[0].contains("at most the rate of the link"),
+        found.hints[0].contains("at most the rate of the link"),
         "{:?}",
-        found.remarks
+        found.hints
     );
     let pensieve = read("0.5 1.25\n1.5 3\n2.0 0.5\n");
     assert_eq!(pensieve.format, Format::Pensieve);
@@ -104,30 +104,38 @@ fn what_a_transfer_had_is_said_to_be_no_rate() {
         [(ms(0), 1.25e6), (ms(1000), 3e6), (ms(1500), 5e5)]
     );
     assert!(
-        pensieve.remarks[0].contains("at most the rate"),
+        pensieve.hints[0].contains("at most the rate"),
         "{:?}",
-        pensieve.remarks
+        pensieve.hints
     );
     let log = "Timestamp,Speed,CellID,DL_bitrate,UL_bitrate,PINGAVG\n\
         2019.11.28_07.27.02,0,11,4000,100,40\n2019.11.28_07.27.03,0,11,-,90,40\n\
         2019.11.28_07.27.04,0,12,2000,80,40\n2019.11.28_07.27.04,0,12,1000,70,40\n";
     let log = read(log);
     assert_eq!(log.format, Format::GNetTrack);
-    assert_eq!(log.down.rate, [(ms(0), 4e6), (ms(2000), 1e6)]);
+    assert_eq!(
+        log.down.rate,
+        [(ms(0), 4e6), (ms(2000), 2e6), (ms(2500), 1e6)]
+    );
     assert_eq!(
         log.up.rate,
-        [(ms(0), 1e5), (ms(1000), 9e4), (ms(2000), 7e4)]
+        [
+            (ms(0), 1e5),
+            (ms(1000), 9e4),
+            (ms(2000), 8e4),
+            (ms(2500), 7e4)
+        ]
     );
     assert_eq!(log.handovers, [(ms(2000), "cell")]);
     assert!(
-        log.remarks.iter().any(|r| r.contains("G-NetTrack")),
+        log.hints.iter().any(|r| r.contains("G-NetTrack")),
         "{:?}",
-        log.remarks
+        log.hints
     );
     assert_eq!(log.details, ["not used: Speed"]);
     let hint = "not used: PINGAVG; columns = { rtt = \"PINGAVG ms\" }";
-    assert!(log.remarks.iter().any(|r| r.starts_with(hint)));
-    let both = read("time_s,download_mbps,upload_mbps\n0,3,1\n").remarks;
+    assert!(log.hints.iter().any(|r| r.starts_with(hint)));
+    let both = read("time_s,download_mbps,upload_mbps\n0,3,1\n").hints;
     assert!(both[0].starts_with("\"download_mbps\" and \"upload_mbps\" are the throughput"));
     assert_eq!(both.len(), 1);
 }
@@ -353,7 +361,7 @@ fn round_trips_are_halved_where_they_are_named() {
     let plain = read(text);
     assert!(plain.down.delay.is_empty());
     let hint = "not used: rtt_ms; columns = { rtt = \"rtt_ms\" } in a scenario, or --columns rtt=\"rtt_ms\" of trace check, takes half of \"rtt_ms\" as the delay of each direction";
-    assert_eq!(plain.remarks, [hint]);
+    assert_eq!(plain.hints, [hint]);
     assert_eq!(plain.details, ["not used: PINGMIN"]);
     let alone = refusal("Timestamp,RTT (ms)\n0,50\n");
     assert!(
@@ -367,7 +375,7 @@ fn round_trips_are_halved_where_they_are_named() {
     let found = with("rtt", "rtt_ms");
     assert_eq!(found.down.delay, [(ms(0), 0.025), (ms(1000), 0.035)]);
     assert_eq!(found.up.delay, found.down.delay);
-    assert!(found.remarks[0].contains("it includes the measurement's wired path"));
+    assert!(found.hints[0].contains("it includes the measurement's wired path"));
     let one_way = with("delay", "rtt_ms");
     assert_eq!(one_way.down.delay, [(ms(0), 0.05), (ms(1000), 0.07)]);
     assert!(one_way.remarks[0].contains("its name says round trips"));
@@ -384,7 +392,7 @@ fn round_trips_are_halved_where_they_are_named() {
         "Timestamp,DL_bitrate,UL_bitrate,PINGAVG,PINGMAX\n2026.03.14_08.05.00,1000,500,40,90\n";
     let hint = "not used: PINGAVG; columns = { rtt = \"PINGAVG ms\" }";
     assert!(read(g_net_track)
-        .remarks
+        .hints
         .iter()
         .any(|one| one.starts_with(hint)));
 }
@@ -404,6 +412,187 @@ fn units_may_be_a_row_of_their_own() {
     assert!(refusal(text).starts_with("line 2"));
     let bytes = read("time,rate (MB/sec)\n0,1\n");
     assert_eq!(bytes.down.rate, [(ms(0), 8e6)]);
+}
+
+/// Headers of loggers: names that run together, other orders of words, and units of iperf.
+#[test]
+fn usual_headers_are_understood() {
+    let found = read("elapsed\tDLrate\tULrate\tRTT\n(ms)\t(kbps)\t(kbps)\t(ms)\n0\t15000\t3000\t44\n500\t15050\t3009\t45\n");
+    assert_eq!(found.down.rate, [(ms(0), 15e6), (ms(500), 15.05e6)]);
+    assert_eq!(found.up.rate, [(ms(0), 3e6), (ms(500), 3.009e6)]);
+    assert!(found.hints[0].starts_with("not used: RTT; columns = { rtt = \"RTT\" } in"));
+    // A unit in the second row is as good as one in the name.
+    let text = "t,Speed X,Speed Y\ns,Mbit/s,Mbit/s\n0,1,2\n";
+    let why = "\"Speed X\", \"Speed Y\" have the unit of a rate: columns = { rate = \"Speed X\" }";
+    assert!(refusal(text).contains(why), "{}", refusal(text));
+    for (names, down, up) in [
+        ("Tput DL [Mb/s],Tput UL [Mb/s]", 2e6, 1e6),
+        ("ThroughputDL (Mbps),ThroughputUL (Mbps)", 2e6, 1e6),
+        ("dl-tput_kbps,ul-tput_kbps", 2e3, 1e3),
+        ("Downlink Speed (kbps),UplinkSpeed (kbps)", 2e3, 1e3),
+        ("Throughput (Gbits/sec),upload (Kbits/sec)", 2e9, 1e3),
+        ("rate (KiB/s),UpBandwidth (MiB/s)", 16_384.0, 8_388_608.0),
+    ] {
+        let found = read(&format!("unix_ts,{names}\n1741943527,2,1\n"));
+        let of = |way: &midflight_study::recording::Way| way.rate[0].1;
+        assert_eq!((of(&found.down), of(&found.up)), (down, up), "{names}");
+    }
+    // Names that only begin like a direction.
+    let text = "time_s,rate_mbps,uptime,upper rate,download_id\n0,1,5,6,7\n";
+    assert_eq!(
+        read(text).details,
+        ["not used: uptime, upper rate, download_id"]
+    );
+    let iperf = read("time_s,Throughput (MBytes/sec)\n0,2.5\n");
+    assert_eq!(iperf.down.rate, [(ms(0), 20e6)]);
+    let said = "multiples of 1000 bytes; MBytes/sec of iperf are multiples of 1024, which columns.rate = \"Throughput (MBytes/sec) MiB/s\"";
+    assert!(iperf.remarks[0].contains(said), "{:?}", iperf.remarks);
+    let columns = [("rate", "Throughput (MBytes/sec) MiB/s")];
+    let columns = columns.map(|(key, name)| (key.to_owned(), name.to_owned()));
+    let text = "time_s,Throughput (MBytes/sec)\n0,2.5\n";
+    let iperf = Recording::read(text, None, &columns.into(), None);
+    let iperf = iperf.unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(iperf.down.rate, [(ms(0), 2.5 * 8.0 * 1024.0 * 1024.0)]);
+    assert!(iperf.remarks.is_empty(), "{:?}", iperf.remarks);
+    // The first of several columns of times.
+    let both = read("timestamp,unix_ts,rate_mbps\n0,1741943527,1\n4,1741943528,1\n");
+    assert_eq!(
+        (both.span, both.details),
+        (ms(8000), vec!["not used: unix_ts".into()])
+    );
+}
+
+/// Cells by several names; what says it best is used.
+#[test]
+fn changes_of_the_cell_are_handovers() {
+    for (name, is_doubted) in [
+        ("cell_id", false),
+        ("Serving Cell", false),
+        ("PCI", true),
+        ("NR-PCI", true),
+        ("eNB", true),
+    ] {
+        let found = read(&format!("time_s,rate_mbps,{name}\n0,1,a\n1,1,a\n2,1,b\n"));
+        assert_eq!(found.handovers, [(ms(2000), "cell")], "{name}");
+        let said = format!("changes of \"{name}\" are taken for handovers");
+        assert_eq!(found.details.contains(&said), is_doubted, "{name}");
+    }
+    let both = read("time_s,rate_mbps,eNB,PCI,CellID\n0,1,7,3,1\n1,1,8,4,1\n2,1,8,4,2\n");
+    assert_eq!(both.handovers, [(ms(2000), "cell")]);
+    assert_eq!(both.details, ["not used: eNB, PCI"]);
+    let columns = BTreeMap::from([("cell".to_owned(), "eNB".to_owned())]);
+    let text = "time_s,rate_mbps,eNB,CellID\n0,1,7,1\n1,1,8,1\n2,1,8,2\n";
+    let named = Recording::read(text, None, &columns, None);
+    assert!(named.is_ok_and(|found| found.handovers == [(ms(1000), "cell")]));
+}
+
+/// A row for each direction is the same as a column for each.
+#[test]
+fn rows_of_directions_are_joined() {
+    let wide =
+        read("time_s,rate_mbps,up_rate_mbps,rtt_ms,cell\n0,20,4,50,a\n1,21,5,60,a\n2,,6,70,b\n");
+    for text in [
+        "time_s,way,rate_mbps,rtt_ms,cell\n0,DL,20,50,a\n0,UL,4,50,a\n1,DL,21,60,a\n1,UL,5,60,a\n2,DL,,70,b\n2,UL,6,70,b\n",
+        "way,time_s,rate_mbps,rtt_ms,cell\nup,0,4,50,a\ndown,0,20,50,a\ndown,1,21,60,a\nup,1,5,60,a\nup,2,6,70,b\ndown,2,,70,b\n",
+        // One direction after the other, as a table that was melted.
+        "time_s,way,rate_mbps,rtt_ms,cell\n0,Downlink,20,50,a\n1,Downlink,21,60,a\n2,Downlink,,70,b\n0,Uplink,4,50,a\n1,Uplink,5,60,a\n2,Uplink,6,70,b\n",
+        // Newest first.
+        "time_s,way,rate_mbps,rtt_ms,cell\n2,upload,6,70,b\n2,download,,70,b\n1,upload,5,60,a\n1,download,21,60,a\n0,upload,4,50,a\n0,download,20,50,a\n",
+    ] {
+        let found = read(text);
+        assert_eq!((&found.down, &found.up), (&wide.down, &wide.up), "{text}");
+        assert_eq!((&found.rows, found.span), (&wide.rows, wide.span), "{text}");
+        assert_eq!(found.handovers, wide.handovers, "{text}");
+        let said = "each row is of the direction that it has in \"way\"";
+        assert_eq!(found.details[0], said);
+        assert!(found.details.len() == 1 || found.details[1].contains("newest first"));
+        let said = "1 of 3 rows has no value in \"rate_mbps\"";
+        let remarks = found.row_remarks(HoleKind::Hold);
+        assert!(remarks.len() == 1 && remarks[0].starts_with(said), "{remarks:?}");
+    }
+    // Each at its own times, of which none lacks a value.
+    let text = "time_s,rate_mbps,dir\n0,20,dl\n0.5,4,ul\n1,21,dl\n1.5,5,ul\n";
+    let apart = read(text);
+    assert_eq!(apart.down.rate, [(ms(0), 20e6), (ms(1000), 21e6)]);
+    assert_eq!(apart.up.rate, [(ms(0), 4e6), (ms(1500), 5e6)]);
+    assert!(apart.row_remarks(HoleKind::Hold).is_empty());
+    let only_up = read("time_s,rate_mbps,dir\n0,4,ul\n1,5,ul\n");
+    assert_eq!((only_up.down.rate.len(), only_up.up.rate.len()), (0, 2));
+    // Two rows a second of each.
+    let text = "time_s,rate_mbps,dir\n0,20,dl\n0,4,ul\n0,22,dl\n0,6,ul\n1,21,dl\n1,5,ul\n";
+    let twice = read(text);
+    assert_eq!(
+        twice.down.rate,
+        [(ms(0), 20e6), (ms(500), 22e6), (ms(1000), 21e6)]
+    );
+    assert_eq!(
+        twice.up.rate,
+        [(ms(0), 4e6), (ms(500), 6e6), (ms(1000), 5e6)]
+    );
+    let mixed = "time_s,rate_mbps,dir\n0,20,dl\n0,4,ul\n1,21,dl\n0.5,4,ul\n0.7,4,ul\n0.6,4,ul\n";
+    assert!(refusal(mixed).starts_with("line 7: the time 0.6 is before that of the row above"));
+}
+
+/// Rows of the same time that a column of text keeps apart are those of several measurements.
+#[test]
+fn rows_of_several_measurements_are_refused() {
+    let rows = |texts: [&str; 2]| {
+        let rows = (0..4).map(|at| {
+            let [a, b] = texts;
+            format!("{at},{a},20\n{at},{b},4\n")
+        });
+        format!("time_s,operator,rate_mbps\n{}", rows.collect::<String>())
+    };
+    let why = "line 3 has the time of the row above and another text in \"operator\", \"Blue\" after \"Red\", so that its rows are of several measurements; keep the rows of one of them, or, if \"operator\" has directions, write down and up in it";
+    assert_eq!(refusal(&rows(["Red", "Blue"])), why);
+    // The same text, none, or a number says nothing, and neither does a column that is used.
+    for texts in [["Red", "Red"], ["Red", ""], ["1", "2"]] {
+        assert_eq!(read(&rows(texts)).down.rate.len(), 8, "{texts:?}");
+    }
+    let columns = BTreeMap::from([("cell".to_owned(), "operator".to_owned())]);
+    let named = Recording::read(&rows(["Red", "Blue"]), None, &columns, None);
+    assert!(named.is_ok_and(|found| found.handovers.len() == 7));
+    // A text that changes now and then, and one that is another in each row.
+    let rows = (0..40).map(|row| {
+        let (at, state) = (row / 2, if row > 22 { "5G" } else { "LTE" });
+        format!("{at},{state},t{row},20\n")
+    });
+    let text = format!("time_s,net,at,rate_mbps\n{}", rows.collect::<String>());
+    assert_eq!(read(&text).down.rate.len(), 40);
+}
+
+/// Rows of the same time share it: those of a logger whose clock has whole seconds.
+#[test]
+fn rows_of_the_same_time_share_it() {
+    let said = |text: &str| read(text).remarks.concat();
+    let text = "time_s,rate_mbps\n7,1\n7,2\n8,3\n8,4\n8,5\n8,6\n10,7\n10,8\n";
+    let found = read(text);
+    let at: Vec<u64> = found
+        .rows
+        .iter()
+        .map(|at| at.as_nanos() / 1_000_000)
+        .collect();
+    assert_eq!(at, [0, 500, 1000, 1250, 1500, 1750, 3000, 3500]);
+    assert_eq!((found.down.rate.len(), found.span), (8, ms(4000)));
+    assert_eq!(found.remarks, ["5 rows have the time of the row above: rows of the same time share 1 s, the shortest step between two times, evenly"]);
+    let one = said("time_s,rate_mbps\n0,1\n0,2\n0.5,3\n");
+    assert!(
+        one.starts_with("1 row has the time of the row above: rows of the same time share 0.5 s")
+    );
+    assert_eq!(said("time_s,rate_mbps\n0,1\n1,2\n"), "");
+    // The corners of a curve.
+    let jumps = read("time_s,rate_mbps\n0,20\n10,20\n10,0\n15,0\n15,18\n");
+    assert_eq!(
+        jumps.down.rate,
+        [(ms(0), 20e6), (ms(10_000), 0.0), (ms(15_000), 18e6)]
+    );
+    assert!(jumps.remarks.is_empty(), "{:?}", jumps.remarks);
+    let values = BTreeMap::from([
+        ("time_s".to_owned(), vec![0.0, 0.0, 1.0, 1.0]),
+        ("rate_mbps".to_owned(), vec![1.0, 2.0, 3.0, 4.0]),
+    ]);
+    let given = Recording::of_columns(&values, &BTreeMap::new());
+    assert!(given.is_ok_and(|found| found.rows == [ms(0), ms(500), ms(1000), ms(1500)]));
 }
 
 #[test]
@@ -564,7 +753,6 @@ fn the_same_rows_are_read_however_they_are_written() {
         "time,date,rate_mbps\n23:59:59.5,2024-02-28,42.5\n00:00:00.5,2024-02-29,8\n",
         "Datum;Uhrzeit;rate_mbps\n28.02.2024;23:59:59;42,5\n29.02.2024;00:00:00;8\n",
         "Measured at,rate_mbps\n2/28/2024 11:59:59 PM,42.5\n2/29/2024 12:00:00 AM,8\n",
-        "time_s,rate_mbps\n1,8\n0,42.5\n0,1\n",
         "time_s  rate_mbps\n0  42.5\n1  8\n",
         ",time,rate_mbps\n0,5,42.5\n1,6,8\n",
         ",rate_mbps\n2024-02-28 09:00:00,42.5\n2024-02-28 09:00:01,8\n",
@@ -586,7 +774,7 @@ fn the_same_rows_are_read_however_they_are_written() {
     assert_eq!(speed.down.rate, [(ms(0), 4e6)]);
     assert_eq!(speed.up.rate, [(ms(0), 1e6)]);
     assert_eq!(speed.down.loss, [(ms(0), 0.02)]);
-    let remarks = speed.remarks.join("\n");
+    let remarks = speed.hints.join("\n");
     assert!(
         remarks.contains("\"Downlink [kbit/s]\" and \"Uplink [kbit/s]\" are the throughput"),
         "{remarks}"
@@ -633,6 +821,9 @@ fn unreadable_lines_are_reported_with_their_number() {
         ("time_s,rate_mbps\n", "it has no rows"),
         ("time_s,rate_mbps,bw_kbps\n0,1,1\n", "columns \"rate_mbps\" and \"bw_kbps\" have the same quantity"),
         ("0\n", "its last line is 0 ms"),
+        ("sep=;\n0;42\n1;38\n", "its first line, \"0,42\", has numbers; expected the names of columns"),
+        ("timestamp_ms,rate_mbps\n1709290000000000,1\n", "line 2: \"1709290000000000\" in column \"timestamp_ms\" is too large for ms; columns.time = \"timestamp_ms us\" (trace check: --columns time=\"timestamp_ms us\") reads it in us"),
+        ("time,rate_mbps\n7,1\n7,2\n", "all of its 2 rows have the same time; expected times that ascend"),
         ("1\n2\nx\n", "line 3 is \"x\""),
         ("1$[1, 2]$2$[0.1]$0.1\n", "line 1 is"),
         ("0 1\n0 2\n", "line 2 is not later than the one before"),
@@ -654,6 +845,21 @@ fn one_number_per_line_is_of_mahimahi_or_leocc() {
     assert!(found.remarks[0].starts_with(said), "{:?}", found.remarks);
     // Numbers that are not integers, or an explicit format, need no guess.
     assert!(read("24.5\n18\n30\n").remarks.is_empty());
+    // Times in seconds are taken neither for delays nor for milliseconds.
+    let of_seconds = |lines: u32| -> String {
+        let all = (0..lines).map(|k| format!("{:.3}\n", f64::from(k / 3) / 1e3));
+        all.collect()
+    };
+    let why = "times of mahimahi are whole milliseconds, not 0.001; awk '{ printf \"%.0f\\n\", 1000 * $1 }' OLD > NEW makes them of seconds; format = \"leocc-delay\"";
+    assert!(refusal(&of_seconds(30)).contains(why));
+    assert_eq!(read(&of_seconds(27)).format, Format::LeoccDelay);
+    let delays = Recording::read(
+        &of_seconds(30),
+        Some(Format::LeoccDelay),
+        &BTreeMap::new(),
+        None,
+    );
+    assert!(delays.is_ok_and(|found| found.span == ms(300)));
     let said = Recording::read("3\n2\n", Some(Format::LeoccDelay), &BTreeMap::new(), None);
     assert!(said.is_ok_and(|found| found.remarks.is_empty()));
     assert_eq!(

@@ -4,25 +4,44 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use csv::{ReaderBuilder, StringRecord};
-use midflight_units::{nearest, Duration};
+use midflight_units::nearest;
 
+use super::beside::Beside;
 use super::header::{is_date, is_time, Header, TimeColumns};
 use super::quantity::{
-    is_round_trip, key_like, lacks_unit, meaning, with_unit, Meaning, Quantity, KEYS, MEASURED,
+    binary, cell_rank, is_round_trip, key_like, lacks_unit, meaning, with_unit, Meaning, Quantity,
+    KEYS, MEASURED,
 };
-use super::time::{self, from_first, holes, is_newest_first, late_rows, span, Dates};
-use super::{did_you_mean, goodput_remark, short, Blanks, Format, Named, Recording, Series};
+use super::rows::{Rows, ASCENDING};
+use super::time::{self, Dates};
+use super::{did_you_mean, goodput_remark, short, Format, Recording};
 
 /// A column in use: its index, its meaning, and the factor of its numbers.
-struct Column {
+#[derive(Clone)]
+pub(super) struct Column {
     place: usize,
-    name: String,
-    meaning: Meaning,
-    factor: f64,
-    has_unit: bool,
+    pub(super) name: String,
+    pub(super) meaning: Meaning,
+    pub(super) factor: f64,
+    pub(super) has_unit: bool,
 }
 
 impl Column {
+    /// Whether it has what each direction has.
+    pub(super) fn is_of_way(&self) -> bool {
+        matches!(
+            self.meaning.of,
+            Quantity::Rate | Quantity::Delay | Quantity::Loss
+        )
+    }
+
+    /// The same for the uplink.
+    pub(super) fn of_uplink(&self) -> Self {
+        let mut column = self.clone();
+        column.meaning.up = true;
+        column
+    }
+
     /// Takes times without a unit that are too large for seconds for those of another one, which it returns in words.
     fn since_1970(&mut self, first: Option<f64>) -> Option<String> {
         let (factor, unit) = time::unit_since_1970(first.filter(|_| !self.has_unit)?)?;
@@ -69,13 +88,13 @@ fn factor_of(name: &str, of: Quantity, unit: Option<&str>) -> Result<f64, String
     })
 }
 
-/// The columns in use, from the header and the user's assignments. An error names every column whose unit is
-/// missing or not known.
+/// The columns in use, from the header and the user's assignments, and beside a rate the names of those that are not.
+/// An error names every column whose unit is missing or not known.
 fn columns(
     of: &Header<'_>,
     named: &BTreeMap<String, String>,
     found: &mut Recording,
-) -> Result<Vec<Column>, String> {
+) -> Result<(Vec<Column>, Vec<String>), String> {
     let header = of.names;
     let mut columns: Vec<Column> = Vec::new();
     let mut faults = Vec::new();
@@ -107,7 +126,7 @@ fn columns(
         }
         if meaning.of == Quantity::RoundTrip {
             found.has_round_trips = true;
-            found.remarks.push(format!("half of \"{name}\" is the delay of each direction; it includes the measurement's wired path and what its packets waited in queues"));
+            found.hints.push(format!("half of \"{name}\" is the delay of each direction; it includes the measurement's wired path and what its packets waited in queues"));
         }
         columns.push(Column {
             place,
@@ -122,6 +141,9 @@ fn columns(
         return Err("columns has both a delay and rtt; expected one of them".into());
     }
     let (mut unused, mut measured) = (Vec::new(), Vec::new());
+    let ranks = header.iter().enumerate();
+    let ranks = ranks.filter_map(|(place, name)| Some((cell_rank(name)?, place)));
+    let of_cells = ranks.min().map(|(_, place)| place);
     for (place, name) in header.iter().enumerate() {
         if columns.iter().any(|column| column.place == place) {
             continue;
@@ -161,9 +183,22 @@ fn columns(
             continue;
         }
         match meaning(name) {
+            Some((meaning, ..)) if meaning.of == Quantity::Cell && of_cells != Some(place) => {
+                unused.push(name.as_str());
+            }
             Some((meaning, plain, unit)) if is_new(&meaning) => {
                 let unit = unit.or_else(|| of.unit(place));
                 let factor = factor(name, meaning.of, unit.as_deref());
+                let binary = unit.as_deref().and_then(binary);
+                found.remarks.extend(binary.map(|binary| {
+                    let key = key_like(name).unwrap_or("rate");
+                    let unit = unit.as_deref().unwrap_or_default();
+                    format!("\"{name}\" is read in multiples of 1000 bytes; {unit} of iperf are multiples of 1024, which columns.{key} = \"{name} {binary}\" (trace check: --columns {key}=\"{name} {binary}\") reads")
+                }));
+                if meaning.of == Quantity::Cell && !plain.contains("cell") {
+                    let said = format!("changes of \"{name}\" are taken for handovers");
+                    found.details.push(said);
+                }
                 if MEASURED.contains(&plain.as_str()) {
                     measured.push(format!("\"{name}\""));
                 }
@@ -178,6 +213,7 @@ fn columns(
                     has_unit: unit.is_some(),
                 });
             }
+            Some((meaning, ..)) if meaning.of == Quantity::Time => unused.push(name.as_str()),
             Some((meaning, ..)) if named.is_empty() => {
                 let other = columns.iter().find(|column| column.meaning == meaning);
                 let other = other.map_or("", |other| other.name.as_str());
@@ -190,7 +226,7 @@ fn columns(
         return Err(faults.join("; "));
     }
     if !measured.is_empty() {
-        found.remarks.push(goodput_remark(&measured));
+        found.hints.push(goodput_remark(&measured));
     }
     let has = |of: Quantity| is_of(&columns, of);
     let round_trip = unused.iter().copied().find(|name| is_round_trip(name));
@@ -198,17 +234,14 @@ fn columns(
     let hint = round_trip.map(|name| of.hint(name));
     let said = round_trip.zip(hint.as_ref());
     let said = said.map(|(name, hint)| format!("not used: {name}; {hint}"));
-    found.remarks.extend(said);
+    found.hints.extend(said);
     // The index that pandas writes has no name.
     unused.retain(|name| round_trip != Some(*name) && !name.is_empty());
-    if !unused.is_empty() {
-        let unused = format!("not used: {}", unused.join(", "));
-        if has(Quantity::Rate) {
-            found.details.push(unused);
-        } else {
-            let naming = of.rates_hint().unwrap_or_else(|| "if one of them is the rate, name it: --columns rate=\"NAME UNIT\", or columns.rate in a scenario".into());
-            found.remarks.push(format!("{unused}; {naming}"));
-        }
+    let unused: Vec<String> = unused.into_iter().map(str::to_owned).collect();
+    if !unused.is_empty() && !has(Quantity::Rate) {
+        let unused = not_used(&unused);
+        let naming = of.rates_hint().unwrap_or_else(|| "if one of them is the rate, name it: --columns rate=\"NAME UNIT\", or columns.rate in a scenario".into());
+        found.remarks.push(format!("{unused}; {naming}"));
     }
     if header.iter().all(|name| name.trim().parse::<f64>().is_ok()) {
         return Err(format!(
@@ -245,7 +278,13 @@ fn columns(
             ),
         });
     }
-    Ok(columns)
+    let is_said = !has(Quantity::Rate);
+    Ok((columns, if is_said { Vec::new() } else { unused }))
+}
+
+/// What is said of columns that are not used.
+fn not_used(names: &[String]) -> String {
+    format!("not used: {}", names.join(", "))
 }
 
 /// The index of a column that a user names, perhaps followed by a unit.
@@ -328,7 +367,7 @@ pub(super) fn read(
     let mut named = Cow::Borrowed(named);
     if format == Format::GNetTrack {
         found
-            .remarks
+            .hints
             .push(goodput_remark(&["the bit rate of G-NetTrack".into()]));
         named = Cow::Owned(of_g_net_track(&named));
     }
@@ -338,18 +377,21 @@ pub(super) fn read(
         is_of_file: true,
         times: TimeColumns::of(&header, &record, &named),
     };
-    let mut columns = columns(&of, &named, &mut found)?;
+    let (mut columns, mut without_use) = columns(&of, &named, &mut found)?;
     let is_time = |column: &Column| column.meaning.of == Quantity::Time;
     let Some(clock) = columns.iter().position(is_time) else {
         return Err("no column has times".into());
     };
-    let mut times = Vec::new();
-    let mut values: Vec<Vec<Option<f64>>> = vec![Vec::new(); columns.len()];
-    let mut cells: Vec<String> = Vec::new();
-    let mut has_commas = false;
-    let (mut goes_back, mut is_number) = (None, false);
+    let mut rows = Rows::of(columns.len());
+    let is_used = |place: &usize| columns.iter().any(|column| column.place == *place);
+    let unused = (0..header.len()).filter(|place| !is_used(place));
+    let unused = unused.filter(|place| of.times.dates != Some(*place));
+    let mut beside = Beside::of(&header, unused);
+    let mut bytes: Vec<u64> = Vec::new();
+    let (mut has_commas, mut is_number) = (false, false);
     while has_record {
-        let line = || line_at(text, record.position().map_or(0, csv::Position::byte));
+        let byte = record.position().map_or(0, csv::Position::byte);
+        let line = || line_at(text, byte);
         // What a spreadsheet leaves below its rows.
         if record.iter().all(str::is_empty) {
             has_record = reader.read_record(&mut record).map_err(|e| e.to_string())?;
@@ -389,7 +431,7 @@ pub(super) fn read(
             }
             None => Cow::Borrowed(text),
         };
-        if times.is_empty() {
+        if rows.times.is_empty() {
             let number = field(&columns[clock]).parse().ok();
             found.details.extend(columns[clock].since_1970(number));
             is_number = number.is_some();
@@ -407,7 +449,7 @@ pub(super) fn read(
                 time.name
             ));
         }
-        let Some(at) = time::read(&written, time.factor, dates, times.last().copied()) else {
+        let Some(at) = time::read(&written, time.factor, dates, &rows.times) else {
             let (name, found) = (&time.name, short(&written));
             let line = line();
             if time::is_ambiguous(&written) {
@@ -415,22 +457,19 @@ pub(super) fn read(
             }
             return Err(format!("line {line}: \"{found}\" in column \"{name}\" is not a time; expected a number, a date such as 2024-01-31T07:27:02 or 31.01.2024 07:27:02, or a time of day such as 07:27:02"));
         };
-        if at > LATEST && written.parse::<f64>().is_ok() {
-            let (name, found) = (&time.name, short(&written));
-            let line = line();
-            return Err(format!("line {line}: \"{found}\" in column \"{name}\" is too large for seconds; columns.time = \"{name} ms\" (trace check: --columns time=\"{name} ms\") reads it in ms"));
+        if at > LATEST {
+            if let Ok(number) = written.parse::<f64>() {
+                let why = too_large(&time.name, &short(&written), number, time.factor);
+                return Err(format!("line {}: {why}", line()));
+            }
         }
-        if goes_back.is_none() && times.last().is_some_and(|last| at < *last) {
-            goes_back = Some((
-                record.position().map_or(0, csv::Position::byte),
-                short(&written),
-            ));
-        }
-        times.push(at);
-        for (column, values) in columns.iter().zip(&mut values) {
+        beside.add(&record, rows.times.last() == Some(&at), byte);
+        bytes.push(byte);
+        rows.times.push(at);
+        for (column, values) in columns.iter().zip(&mut rows.values) {
             match column.meaning.of {
                 Quantity::Time => {}
-                Quantity::Cell => cells.push(field(column).into()),
+                Quantity::Cell => rows.cells.push(field(column).into()),
                 of => values.push(
                     value(&number(field(column)), column, of)
                         .map_err(|why| format!("line {}: {why}", line()))?,
@@ -444,22 +483,36 @@ pub(super) fn read(
             .details
             .push("the commas in its numbers are read as decimal points".into());
     }
-    let is_mixed = |_: &(u64, String)| !is_newest_first(&times) && late_rows(&times).is_none();
-    if let Some((byte, written)) = goes_back.filter(is_mixed) {
-        let line = line_at(text, byte);
-        return Err(format!(
-            "line {line}: the time {written} is before that of the row above; {ASCENDING}"
-        ));
-    }
     if is_number {
-        found.remarks.extend(columns[clock].long_steps(&times));
+        found.remarks.extend(columns[clock].long_steps(&rows.times));
     }
-    finish(found, times, &columns, values, cells)
+    // Columns of the uplink have their direction in the header.
+    let has_up = columns.iter().any(|column| column.meaning.up);
+    let ways = beside.directions().filter(|_| !has_up);
+    if let Some((name, _)) = ways {
+        without_use.retain(|other| other != name);
+        found.details.push(format!(
+            "each row is of the direction that it has in \"{name}\""
+        ));
+    } else if let Some(why) = beside.several(|byte| line_at(text, byte)) {
+        return Err(why);
+    }
+    let ups = ways.map(|(_, ups)| ups);
+    let back = |row: usize| {
+        let line = line_at(text, bytes[row]);
+        let time = columns[clock].place;
+        let written = record_at(text, bytes[row], delimiter);
+        let cells = [of.times.dates, Some(time)].into_iter().flatten();
+        let cells: Vec<&str> = cells.filter_map(|place| written.get(place)).collect();
+        let written = short(&cells.join(" "));
+        format!("line {line}: the time {written} is before that of the row above; {ASCENDING}")
+    };
+    rows.finish(&mut found, &columns, ups, back)?;
+    if !without_use.is_empty() {
+        found.details.push(not_used(&without_use));
+    }
+    Ok(found)
 }
-
-/// What is said of rows that are not in order.
-const ASCENDING: &str =
-    "expected times in ascending order: sort the rows by time, or keep those of one measurement";
 
 /// The number of the line of a record. Its position is that of the end of the row before, whose line ending and empty
 /// lines may follow it.
@@ -470,6 +523,32 @@ fn line_at(text: &str, byte: u64) -> usize {
         .take_while(|byte| matches!(byte, b'\n' | b'\r'));
     let count = |bytes: &mut dyn Iterator<Item = &u8>| bytes.filter(|byte| **byte == b'\n').count();
     1 + count(&mut before.iter()) + count(&mut ends.into_iter())
+}
+
+/// What is wrong with a time of a column that is too large for its unit, which has this factor.
+fn too_large(name: &str, written: &str, number: f64, factor: f64) -> String {
+    let units = [(1e9, "seconds"), (1e6, "ms"), (1e3, "us")];
+    let unit = units.iter().find(|unit| unit.0 == factor);
+    let unit = unit.map_or("its unit", |unit| unit.1);
+    let remedy = match time::unit_since_1970(number) {
+        Some((_, unit)) => format!("columns.time = \"{name} {unit}\" (trace check: --columns time=\"{name} {unit}\") reads it in {unit}"),
+        None => "expected a number, or a date with a time of day".into(),
+    };
+    format!("\"{written}\" in column \"{name}\" is too large for {unit}; {remedy}")
+}
+
+/// The record that begins at this byte; its position may be before the end of the row above.
+fn record_at(text: &str, byte: u64, delimiter: Option<u8>) -> StringRecord {
+    let mut reader = ReaderBuilder::new()
+        .delimiter(delimiter.unwrap_or(b','))
+        .has_headers(false)
+        .flexible(true)
+        .trim(csv::Trim::All)
+        .from_reader(&text.as_bytes()[text.len().min(byte as usize)..]);
+    let mut record = StringRecord::new();
+    // It was read before.
+    let is_read = reader.read_record(&mut record);
+    is_read.map_or_else(|_| StringRecord::new(), |_| record)
 }
 
 /// The units in a second header row, `s,Mbit/s,ms`, without brackets; none if the row is none.
@@ -535,7 +614,7 @@ fn value(text: &str, column: &Column, of: Quantity) -> Result<Option<f64>, Strin
 }
 
 /// Whether a cell has no value, as spreadsheets, loggers and pandas write it.
-fn is_missing(text: &str) -> bool {
+pub(super) fn is_missing(text: &str) -> bool {
     let none = [
         "", "-", "--", "n/a", "na", "#n/a", "#na", "<na>", "nan", "-nan", "null", "none", "nil",
     ];
@@ -554,7 +633,10 @@ pub(super) fn of_numbers(
         is_of_file: false,
         times: TimeColumns::default(),
     };
-    let mut columns = columns(&of, named, &mut found)?;
+    let (mut columns, unused) = columns(&of, named, &mut found)?;
+    if !unused.is_empty() {
+        found.details.push(not_used(&unused));
+    }
     let lengths: Vec<usize> = given.values().map(Vec::len).collect();
     if let Some([a, b]) = lengths.windows(2).find(|pair| pair[0] != pair[1]) {
         return Err(format!(
@@ -562,9 +644,8 @@ pub(super) fn of_numbers(
         ));
     }
     let all: Vec<&Vec<f64>> = given.values().collect();
-    let mut times = Vec::new();
-    let mut values: Vec<Vec<Option<f64>>> = vec![Vec::new(); columns.len()];
-    for (column, values) in columns.iter_mut().zip(&mut values) {
+    let mut rows = Rows::of(columns.len());
+    for (column, values) in columns.iter_mut().zip(&mut rows.values) {
         if column.meaning.of == Quantity::Time {
             let first = all[column.place].first().copied();
             found.details.extend(column.since_1970(first));
@@ -579,9 +660,10 @@ pub(super) fn of_numbers(
                             column.name
                         )));
                     }
-                    times.push((number * column.factor).round() as i128);
+                    rows.times.push((number * column.factor).round() as i128);
                 }
-                Quantity::Cell => {}
+                Quantity::Cell if number.is_nan() => rows.cells.push(String::new()),
+                Quantity::Cell => rows.cells.push(number.to_string()),
                 _ if number.is_nan() => values.push(None),
                 of => values.push(value(&number.to_string(), column, of).map_err(at)?),
             }
@@ -590,154 +672,8 @@ pub(super) fn of_numbers(
     let clock = columns.iter().find(|one| one.meaning.of == Quantity::Time);
     found
         .remarks
-        .extend(clock.and_then(|clock| clock.long_steps(&times)));
-    finish(found, times, &columns, values, Vec::new())
-}
-
-/// Adds the rows in which a column has no value.
-fn note_blanks(all: &mut Vec<Blanks>, column: &Column, values: &[Option<f64>]) {
-    let in_row: Vec<bool> = values.iter().map(Option::is_none).collect();
-    if in_row.iter().all(|blank| *blank == in_row[0]) {
-        return;
-    }
-    let name = format!("\"{}\"", column.name);
-    let has_rate = column.meaning.of == Quantity::Rate;
-    if let Some(same) = all.iter_mut().find(|one| one.in_row == in_row) {
-        same.names.push(name);
-        same.has_rate |= has_rate;
-    } else {
-        all.push(Blanks {
-            names: vec![name],
-            has_rate,
-            in_row,
-        });
-    }
-}
-
-/// A column of rates or delays, by the key that names it.
-fn named_column(column: &Column) -> Option<Named> {
-    let has_unit = matches!(
-        column.meaning.of,
-        Quantity::Rate | Quantity::Delay | Quantity::RoundTrip
-    );
-    let known = KEYS.iter().filter(|_| has_unit);
-    let (key, _) = known.into_iter().find(|known| known.1 == column.meaning)?;
-    Some(Named {
-        key,
-        name: column.name.clone(),
-        of: column.meaning.of,
-        factor: column.factor,
-    })
-}
-
-/// Converts rows to series that start at the first one.
-fn finish(
-    mut found: Recording,
-    mut times: Vec<i128>,
-    columns: &[Column],
-    mut values: Vec<Vec<Option<f64>>>,
-    mut cells: Vec<String>,
-) -> Result<Recording, String> {
-    if is_newest_first(&times) {
-        times.reverse();
-        cells.reverse();
-        for of in &mut values {
-            of.reverse();
-        }
-        found
-            .details
-            .push("its rows are newest first, and are read in the order of time".into());
-    }
-    if let Some(late) = late_rows(&times) {
-        let mut order: Vec<usize> = (0..times.len()).collect();
-        order.sort_by_key(|row| times[*row]);
-        // Columns without numbers, such as those of times, have no values.
-        for of in values.iter_mut().filter(|of| !of.is_empty()) {
-            *of = order.iter().map(|row| of[*row]).collect();
-        }
-        if !cells.is_empty() {
-            cells = order.iter().map(|row| cells[*row].clone()).collect();
-        }
-        times.sort_unstable();
-        let rows = if late == 1 {
-            "1 row is".into()
-        } else {
-            format!("{late} rows are")
-        };
-        found.details.push(format!(
-            "{rows} later than the next, and all are read in the order of time"
-        ));
-    }
-    let times = from_first(&times)
-        .map_err(|row| format!("row {row} is before the one above it; {ASCENDING}"))?;
-    if times.is_empty() {
-        return Err("it has no rows; expected at least one".into());
-    }
-    found.span = span(&times);
-    found.holes = holes(&times);
-    for (column, values) in columns.iter().zip(&values) {
-        let way = if column.meaning.up {
-            &mut found.up
-        } else {
-            &mut found.down
-        };
-        let series = series(&times, values);
-        if !values.is_empty() && values.iter().all(Option::is_none) {
-            let said = format!("no row has a value in \"{}\"", column.name);
-            found.remarks.push(said);
-        }
-        note_blanks(&mut found.blanks, column, values);
-        found.named.extend(named_column(column));
-        match column.meaning.of {
-            Quantity::Rate => way.rate = series,
-            Quantity::Delay => way.delay = series,
-            Quantity::RoundTrip => {
-                found.down.delay = series
-                    .iter()
-                    .map(|point| (point.0, point.1 / 2.0))
-                    .collect();
-                found.up.delay.clone_from(&found.down.delay);
-            }
-            Quantity::Loss => {
-                let all = series.iter().filter(|point| point.1 >= 1.0).count();
-                let none = series.iter().filter(|point| point.1 == 0.0).count();
-                if !column.has_unit && all > 0 && 2 * none > series.len() {
-                    found.remarks.push(format!(
-                        "\"{}\" is 1, all packets, in {all} of {} rows, and 0 in most: for 1 %, its unit is %",
-                        column.name,
-                        series.len()
-                    ));
-                }
-                way.loss = series;
-            }
-            Quantity::Time | Quantity::Cell => {}
-        }
-    }
-    // Where no cell is known, the one before stays.
-    let named = cells
-        .iter()
-        .zip(&times)
-        .filter(|(cell, _)| !is_missing(cell));
-    let named: Vec<_> = named.collect();
-    let changes = named.windows(2).filter(|pair| pair[0].0 != pair[1].0);
-    found.handovers = changes.map(|pair| (*pair[1].1, "cell")).collect();
-    if !found.has_any() {
-        return Err("no row has a rate, a delay or a loss; expected at least one".into());
-    }
-    found.rows = times;
+        .extend(clock.and_then(|clock| clock.long_steps(&rows.times)));
+    let back = |row| format!("row {row} is before the one above it; {ASCENDING}");
+    rows.finish(&mut found, &columns, None, back)?;
     Ok(found)
-}
-
-fn series(times: &[Duration], values: &[Option<f64>]) -> Series {
-    let mut series: Series = Vec::new();
-    for (at, value) in times.iter().zip(values) {
-        let Some(value) = *value else { continue };
-        match series.last_mut() {
-            Some(last) if last.0 == *at => last.1 = value,
-            // A value unknown at the start is replaced by the first known one.
-            None => series.push((Duration::ZERO, value)),
-            _ => series.push((*at, value)),
-        }
-    }
-    series
 }

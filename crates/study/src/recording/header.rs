@@ -87,11 +87,12 @@ impl Header<'_> {
 
     /// How to use columns that only by their units may be rates.
     pub(super) fn rates_hint(&self) -> Option<String> {
-        let is_rate = |name: &&String| {
-            let unit = with_unit(name).1;
+        let is_rate = |(place, name): &(usize, &String)| {
+            let unit = with_unit(name).1.or_else(|| self.unit(*place));
             unit.is_some_and(|unit| Quantity::Rate.factor(&unit).is_some())
         };
-        let names: Vec<&String> = self.names.iter().filter(is_rate).collect();
+        let names = self.names.iter().enumerate().filter(is_rate);
+        let names: Vec<&String> = names.map(|(_, name)| name).collect();
         let first = names.first()?;
         let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
         let columns = if self.is_of_file {
@@ -108,7 +109,9 @@ impl Header<'_> {
 
     /// How to use the round trips of a column that is not used.
     pub(super) fn hint(&self, name: &str) -> String {
-        let unit = if with_unit(name).1.is_some() {
+        let place = self.names.iter().position(|other| other == name);
+        let unit = place.and_then(|place| self.unit(place));
+        let unit = if unit.is_some() || with_unit(name).1.is_some() {
             ""
         } else {
             " ms"

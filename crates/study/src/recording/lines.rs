@@ -83,7 +83,7 @@ pub(super) fn pensieve(text: &str) -> Result<Recording, String> {
     found.holes = holes(&times);
     found.rows = times;
     found
-        .remarks
+        .hints
         .push(goodput_remark(&["the Mbit/s of a Pensieve trace".into()]));
     Ok(found)
 }

@@ -1,12 +1,14 @@
 //! Recordings of paths: a link's rate, delay and loss over time, read from files of measurements and of other
 //! emulators, and the schedules made from them.
 
+mod beside;
 mod columns;
 mod header;
 mod leoem;
 mod lines;
 mod model;
 mod quantity;
+mod rows;
 mod schedule;
 mod time;
 
@@ -106,6 +108,8 @@ pub struct Recording {
     pub drops: bool,
     /// What a user of its values should know, one sentence each.
     pub remarks: Vec<String>,
+    /// What its values mean and what else it has, which changes no result, one sentence each.
+    pub hints: Vec<String>,
     /// How it was read, for a user who looks at it, one sentence each.
     pub details: Vec<String>,
 }
@@ -186,6 +190,7 @@ impl Recording {
             has_round_trips: false,
             drops: false,
             remarks: Vec::new(),
+            hints: Vec::new(),
             details: Vec::new(),
         }
     }
@@ -246,21 +251,10 @@ impl Recording {
         Ok(columns::of_numbers(columns, named)?.with_doubts_noted())
     }
 
-    /// Remarks on its rows: those at the same time, those without a value, and times without any, which are taken
-    /// for this.
+    /// Remarks on its rows: those without a value, and times without any, which are taken for this.
     pub fn row_remarks(&self, kind: HoleKind) -> Vec<String> {
-        let pairs = self.rows.windows(2);
-        let twice = match pairs.filter(|pair| pair[0] == pair[1]).count() {
-            0 => None,
-            1 => Some("1 row has".to_owned()),
-            many => Some(format!("{many} rows have")),
-        };
-        let twice = twice.map(|rows| {
-            format!("{rows} the time of the row above; of such rows the last one counts")
-        });
         let blanks = self.blanks.iter().filter_map(|one| one.remark(&self.rows));
-        let all = twice.into_iter().chain(blanks);
-        all.chain(self.holes_remark(kind)).collect()
+        blanks.chain(self.holes_remark(kind)).collect()
     }
 
     /// Takes these delays for both directions.
@@ -404,6 +398,9 @@ const MOST_OF_RADIO_BPS: f64 = 2e9;
 /// Links below this rate are hardly recorded.
 const LEAST_USUAL_BPS: f64 = 10e3;
 
+/// Numbers that rise so many times and never fall are hardly delays.
+const MOST_RISES: usize = 9;
+
 /// The text without the lines at its beginning that are comments, `# ...`; lines keep their numbers. If numbers in
 /// columns follow, the last comment is their header, as `numpy.savetxt` writes it.
 fn without_comments(text: &str) -> Cow<'_, str> {
@@ -412,18 +409,20 @@ fn without_comments(text: &str) -> Cow<'_, str> {
         line.trim().is_empty() || line.trim_start().starts_with('#') || line.starts_with("sep=")
     };
     let comments: Vec<&str> = text.split_inclusive('\n').take_while(is_skipped).collect();
-    let Some(last) = comments.iter().rposition(|line| !line.trim().is_empty()) else {
+    if comments.iter().all(|line| line.trim().is_empty()) {
         return Cow::Borrowed(text);
-    };
+    }
+    let last = comments
+        .iter()
+        .rposition(|line| line.trim_start().starts_with('#'));
     let rest = &text[comments.iter().map(|line| line.len()).sum()..];
     let first = rest.lines().next().unwrap_or_default();
     let mut cells = first.split([',', ';', '\t']).map(str::trim);
     let is_of_numbers = cells.clone().count() > 1 && cells.all(|cell| cell.parse::<f64>().is_ok());
-    let header = comments[last].trim().trim_start_matches('#').trim();
     let mut found = String::with_capacity(text.len());
-    for place in 0..comments.len() {
-        if place == last && is_of_numbers {
-            found.push_str(header);
+    for (place, comment) in comments.iter().enumerate() {
+        if last == Some(place) && is_of_numbers {
+            found.push_str(comment.trim().trim_start_matches('#').trim());
         }
         found.push('\n');
     }
@@ -475,11 +474,16 @@ fn detect(text: &str) -> Result<Format, String> {
             let numbers: Vec<f64> = lines.map_while(|l| l.trim().parse().ok()).collect();
             let is_whole = numbers.iter().all(|n| n.fract() == 0.0);
             let ascends = numbers.windows(2).all(|pair| pair[0] <= pair[1]);
-            return Ok(if is_whole && ascends {
-                Format::Mahimahi
-            } else {
-                Format::LeoccDelay
-            });
+            if is_whole && ascends {
+                return Ok(Format::Mahimahi);
+            }
+            let rises = numbers.windows(2).filter(|pair| pair[0] < pair[1]).count();
+            if ascends && rises >= MOST_RISES {
+                let broken = numbers.iter().find(|n| n.fract() != 0.0);
+                let broken = broken.copied().unwrap_or_default();
+                return Err(format!("its numbers ascend, as times do and delays do not, and times of mahimahi are whole milliseconds, not {broken}; awk '{{ printf \"%.0f\\n\", 1000 * $1 }}' OLD > NEW makes them of seconds; format = \"leocc-delay\" (trace check: --format leocc-delay) reads delays in ms"));
+            }
+            return Ok(Format::LeoccDelay);
         }
     }
     if let [a, b] = words[..] {

@@ -21,7 +21,7 @@ pub(super) struct Meaning {
     pub(super) of: Quantity,
 }
 
-pub(super) const NAMES: [(&str, Quantity); 34] = [
+pub(super) const NAMES: [(&str, Quantity); 57] = [
     ("time", Quantity::Time),
     ("datetime", Quantity::Time),
     ("date_time", Quantity::Time),
@@ -35,11 +35,19 @@ pub(super) const NAMES: [(&str, Quantity); 34] = [
     ("epoch", Quantity::Time),
     ("unix", Quantity::Time),
     ("unix_time", Quantity::Time),
+    ("unixtime", Quantity::Time),
+    ("unix_ts", Quantity::Time),
+    ("unix_timestamp", Quantity::Time),
+    ("epoch_time", Quantity::Time),
+    ("epoch_ts", Quantity::Time),
+    ("utc_time", Quantity::Time),
     ("rate", Quantity::Rate),
     ("bandwidth", Quantity::Rate),
     ("bw", Quantity::Rate),
     ("capacity", Quantity::Rate),
     ("throughput", Quantity::Rate),
+    ("tput", Quantity::Rate),
+    ("thput", Quantity::Rate),
     ("goodput", Quantity::Rate),
     ("bitrate", Quantity::Rate),
     ("bit_rate", Quantity::Rate),
@@ -56,10 +64,27 @@ pub(super) const NAMES: [(&str, Quantity); 34] = [
     ("cell", Quantity::Cell),
     ("cellid", Quantity::Cell),
     ("cell_id", Quantity::Cell),
+    ("serving_cell", Quantity::Cell),
+    ("serving_cell_id", Quantity::Cell),
+    ("cid", Quantity::Cell),
+    ("eci", Quantity::Cell),
+    ("nci", Quantity::Cell),
+    ("pci", Quantity::Cell),
+    ("nr_pci", Quantity::Cell),
+    ("lte_pci", Quantity::Cell),
+    ("serving_pci", Quantity::Cell),
+    ("enb", Quantity::Cell),
+    ("gnb", Quantity::Cell),
+    ("enb_id", Quantity::Cell),
+    ("gnb_id", Quantity::Cell),
+    ("enodeb", Quantity::Cell),
+    ("gnodeb", Quantity::Cell),
 ];
 /// Names of rates that are measured transfer rates.
-pub(super) const MEASURED: [&str; 7] = [
+pub(super) const MEASURED: [&str; 9] = [
     "throughput",
+    "tput",
+    "thput",
     "goodput",
     "bitrate",
     "bit_rate",
@@ -135,6 +160,9 @@ pub(super) const KEYS: [(&str, Meaning); 9] = [
     ),
 ];
 
+/// The binary thousand, of bytes.
+const KIBI: f64 = 1024.0;
+
 impl Quantity {
     /// The factor from a unit to ns, bit/s, seconds or fractions. A capital B is a byte, as in MB/s.
     pub(super) fn factor(self, unit: &str) -> Option<f64> {
@@ -160,9 +188,12 @@ impl Quantity {
                 "mb" if is_of_bytes => Some(8e6),
                 "gb" if is_of_bytes => Some(8e9),
                 "byte" | "bytes" => Some(8.0),
-                "kbyte" => Some(8e3),
-                "mbyte" => Some(8e6),
-                "gbyte" => Some(8e9),
+                "kbyte" | "kbytes" => Some(8e3),
+                "mbyte" | "mbytes" => Some(8e6),
+                "gbyte" | "gbytes" => Some(8e9),
+                "kib" => Some(8.0 * KIBI),
+                "mib" => Some(8.0 * KIBI * KIBI),
+                "gib" => Some(8.0 * KIBI * KIBI * KIBI),
                 "bit" | "bits" | "b" => Some(1.0),
                 "kbit" | "kbits" | "kb" => Some(1e3),
                 "mbit" | "mbits" | "mb" => Some(1e6),
@@ -231,6 +262,18 @@ impl Quantity {
     }
 }
 
+/// The unit of binary multiples of a unit as iperf writes it, `MBytes/sec`, which may be one.
+pub(super) fn binary(unit: &str) -> Option<&'static str> {
+    let unit = per_second(unit.trim()).to_lowercase();
+    let known = [
+        ("kbytes/s", "KiB/s"),
+        ("mbytes/s", "MiB/s"),
+        ("gbytes/s", "GiB/s"),
+    ];
+    let found = known.iter().find(|known| known.0 == unit)?;
+    Some(found.1)
+}
+
 /// The unit with its `/sec`, `/second` or `/S` as `/s`.
 fn per_second(unit: &str) -> Cow<'_, str> {
     match unit.rsplit_once('/') {
@@ -277,16 +320,44 @@ pub(super) fn with_unit(name: &str) -> (String, Option<String>) {
     (flat.to_lowercase(), None)
 }
 
+/// Words for the directions in names.
+const UP: [&str; 4] = ["uplink", "upload", "up", "ul"];
+const DOWN: [&str; 4] = ["downlink", "download", "down", "dl"];
+
+/// A part of a name, or both parts of one such as `dlrate` or `throughputul`.
+fn apart(part: &str) -> impl Iterator<Item = &str> {
+    let is_of_way = |name: &str| {
+        let of = NAMES.iter().find(|known| known.0 == name).map(|one| one.1);
+        let quantities = [Quantity::Rate, Quantity::Delay, Quantity::Loss];
+        of.is_some_and(|of| quantities.contains(&of)) || name == "speed"
+    };
+    let ways = UP.into_iter().chain(DOWN);
+    let mut rests = ways.flat_map(|way| {
+        let rests = [part.strip_prefix(way), part.strip_suffix(way)];
+        rests.into_iter().flatten().map(move |rest| (way, rest))
+    });
+    let (first, second) = match rests.find(|both| is_of_way(both.1)) {
+        Some((way, rest)) => (rest, Some(way)),
+        None => (part, None),
+    };
+    std::iter::once(first).chain(second)
+}
+
+/// How well a column says which cell is used, if it does: 0 is best, and a base station worst.
+pub(super) fn cell_rank(name: &str) -> Option<usize> {
+    let (base, _) = with_unit(name);
+    let mut cells = NAMES.iter().filter(|known| known.1 == Quantity::Cell);
+    cells.position(|known| known.0 == base)
+}
+
 /// The quantity of a column with this name, none of a minimum such as `delay_min`, its plain name, and its unit.
 pub(super) fn meaning(name: &str) -> Option<(Meaning, String, Option<String>)> {
     let (base, unit) = with_unit(name);
-    let is_up = |part: &&str| ["up", "ul", "uplink", "upload"].contains(part);
-    let is_down = |part: &&str| ["down", "dl", "downlink", "download"].contains(part);
-    let up = base.split('_').any(|part| is_up(&part));
-    let rest: Vec<&str> = base
-        .split('_')
-        .filter(|part| !is_up(part) && !is_down(part))
-        .collect();
+    let parts: Vec<&str> = base.split('_').flat_map(apart).collect();
+    let is_up = |part: &&str| UP.contains(part);
+    let up = parts.iter().any(is_up);
+    let is_way = |part: &&str| is_up(part) || DOWN.contains(part);
+    let rest: Vec<&str> = parts.into_iter().filter(|part| !is_way(part)).collect();
     let plain = rest.join("_");
     let is_rate = || {
         unit.as_deref()

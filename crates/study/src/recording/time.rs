@@ -147,8 +147,8 @@ const HOLE: f64 = 5.0;
 const DAY: i128 = 86_400_000_000_000;
 
 /// A time of day, `07:27:02.5`, in nanoseconds. If it is more than half a day before the time of the row above, it is
-/// of the next day.
-fn of_day(text: &str, before: Option<i128>) -> Option<i128> {
+/// of the next day; if it is as much after that, and the rows began on the day before, it is of that day.
+fn of_day(text: &str, rows: &[i128]) -> Option<i128> {
     let (text, half) = without_half(text);
     let text = text.replace(',', ".");
     let [hour, minute, second] = text.split(':').collect::<Vec<_>>()[..] else {
@@ -162,23 +162,22 @@ fn of_day(text: &str, before: Option<i128>) -> Option<i128> {
     below(whole, 61)?;
     let minutes = 60 * hour_of(below(hour, 24)?, half)? + below(minute, 60)?;
     let at = minutes * 60_000_000_000 + of_number(second, 1e9)?;
-    let Some(before) = before else {
+    let (Some(&first), Some(&before)) = (rows.first(), rows.last()) else {
         return Some(at);
     };
     let at = before - before.rem_euclid(DAY) + at;
-    Some(if before - at > DAY / 2 { at + DAY } else { at })
+    Some(match at - before {
+        earlier if earlier < -DAY / 2 => at + DAY,
+        later if later > DAY / 2 && at - DAY >= first => at - DAY,
+        _ => at,
+    })
 }
 
-/// A time in nanoseconds from some origin; `before` is that of the row above.
-pub(super) fn read(
-    text: &str,
-    unit: f64,
-    dates: Option<Dates>,
-    before: Option<i128>,
-) -> Option<i128> {
+/// A time in nanoseconds from some origin; `rows` are the times of the rows above.
+pub(super) fn read(text: &str, unit: f64, dates: Option<Dates>, rows: &[i128]) -> Option<i128> {
     of_number(text, unit)
         .or_else(|| of_clock(text, dates))
-        .or_else(|| of_day(text, before))
+        .or_else(|| of_day(text, rows))
 }
 
 /// Whether a text is a date with a time of day, whatever the order of day and month.
@@ -194,7 +193,7 @@ pub(super) fn is_date(text: &str) -> bool {
 
 /// Whether a text is a time of day.
 pub(super) fn is_time_of_day(text: &str) -> bool {
-    of_day(text, None).is_some()
+    of_day(text, &[]).is_some()
 }
 
 /// The nanoseconds of a unit in which numbers without one, too large for seconds, are times since 1970 between the years
@@ -248,14 +247,11 @@ pub(super) fn late_rows(times: &[i128]) -> Option<usize> {
     late.iter().all(is_late).then_some(late.len())
 }
 
-/// Times relative to the first one; the index of the first one that decreases as error.
-pub(super) fn from_first(times: &[i128]) -> Result<Vec<Duration>, usize> {
+/// Times in ascending order, relative to the first one.
+pub(super) fn from_first(times: &[i128]) -> Vec<Duration> {
     let first = times.first().copied().unwrap_or_default();
-    if let Some(place) = times.windows(2).position(|pair| pair[1] < pair[0]) {
-        return Err(place + 1);
-    }
     let since = |time: &i128| Duration::from_nanos(u64::try_from(time - first).unwrap_or(u64::MAX));
-    Ok(times.iter().map(since).collect())
+    times.iter().map(since).collect()
 }
 
 /// Rows from which a recording has a usual step.
@@ -413,10 +409,10 @@ mod tests {
         assert!(is_time_of_day("9:12:03 pm") && !is_time_of_day("13:12:03 pm"));
         assert_eq!(of_clock("2024-13-01T00:00:00", None), None);
         assert_eq!(of_clock("1,5", None), None);
-        assert_eq!(read("0.1", 1e9, None, None), Some(100_000_000));
-        assert_eq!(read("12.000001", 1e6, None, None), Some(12_000_001));
-        assert_eq!(read("1e3", 1e6, None, None), Some(1_000_000_000));
-        assert_eq!(read("now", 1e9, None, None), None);
+        assert_eq!(read("0.1", 1e9, None, &[]), Some(100_000_000));
+        assert_eq!(read("12.000001", 1e6, None, &[]), Some(12_000_001));
+        assert_eq!(read("1e3", 1e6, None, &[]), Some(1_000_000_000));
+        assert_eq!(read("now", 1e9, None, &[]), None);
     }
 
     #[test]
@@ -488,23 +484,25 @@ mod tests {
     #[test]
     fn a_time_of_day_goes_on_after_midnight() {
         let second = 1_000_000_000;
-        let first = read("23:59:59.5", 1e9, None, None);
-        assert_eq!(first, Some(DAY - second / 2));
-        assert_eq!(read("00:00:01", 1e9, None, first), Some(DAY + second));
-        let third_day = Some(2 * DAY + 5 * second);
-        assert_eq!(
-            read("0:00:06", 1e9, None, third_day),
-            Some(2 * DAY + 6 * second)
-        );
+        let of = |text: &str, rows: &[i128]| read(text, 1e9, None, rows);
+        let first = DAY - second / 2;
+        assert_eq!(of("23:59:59.5", &[]), Some(first));
+        assert_eq!(of("00:00:01", &[first]), Some(DAY + second));
+        let third_day = 2 * DAY + 5 * second;
+        assert_eq!(of("0:00:06", &[third_day]), Some(2 * DAY + 6 * second));
         // Back by four seconds, which is refused later.
-        assert_eq!(
-            read("00:00:01", 1e9, None, third_day),
-            Some(2 * DAY + second)
-        );
+        assert_eq!(of("00:00:01", &[third_day]), Some(2 * DAY + second));
+        // A row that is late, and the one after it.
+        let late = [first, DAY + second / 2];
+        assert_eq!(of("23:59:59.8", &late), Some(DAY - second / 5));
+        let late = [first, DAY + second / 2, DAY - second / 5];
+        assert_eq!(of("00:00:01", &late), Some(DAY + second));
+        // Nothing was recorded the day before.
+        assert_eq!(of("13:00:00", &[0, second]), Some(DAY / 24 * 13));
         for text in [
             "24:00:00", "7:60:00", "07:27", "7:27:61", "7:27:-2", "7:27:2e1",
         ] {
-            assert_eq!(read(text, 1e9, None, None), None, "{text}");
+            assert_eq!(of(text, &[]), None, "{text}");
         }
     }
 }

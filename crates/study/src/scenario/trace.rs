@@ -566,6 +566,7 @@ impl TraceFile {
         let mut recording = drawn.map_err(|refused| wrong(refused.key, refused.why))?;
         // Otherwise each run would repeat them.
         recording.remarks.clear();
+        recording.hints.clear();
         Ok(recording)
     }
 
@@ -608,6 +609,7 @@ impl TraceFile {
                 remarks.push(remark);
             }
         }
+        remarks.extend(self.hints(&recording, up_file));
         let span_of = |way: &Way, file: Option<&Recording>| {
             let uses_file = file.is_some() && !way.opportunities.is_empty();
             file.filter(|_| uses_file)
@@ -636,6 +638,29 @@ impl TraceFile {
             step: recording.step(),
             has_round_trips: recording.has_round_trips,
         })
+    }
+
+    /// The hints on its recordings; of several in files only where they are.
+    fn hints(&self, recording: &Recording, up: Option<&Recording>) -> Vec<String> {
+        let mut hints = recording.hints.clone();
+        hints.extend(up.iter().flat_map(|up| up.hints.clone()));
+        hints.dedup();
+        let Some(file) = self.file.as_ref().filter(|_| hints.len() > 1) else {
+            return hints;
+        };
+        let quoted = |name: &str| {
+            if name.contains(char::is_whitespace) {
+                format!("\"{name}\"")
+            } else {
+                name.to_owned()
+            }
+        };
+        let up = self.up.as_ref().filter(|_| up.is_some());
+        let up = up.map_or_else(String::new, |up| format!(" --up {}", quoted(up)));
+        let (count, file) = (hints.len(), quoted(file));
+        vec![format!(
+            "midflight trace check {file}{up} has {count} more notes on it"
+        )]
     }
 
     /// Checks a given hash against that of the files.
