@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from midflight._core import Plan
+    from midflight.sweep import Sweep
 
-__all__ = ["ScenarioWarning", "remarks_of", "warn_of"]
+__all__ = ["ScenarioWarning", "plans_of_flows", "remarks_of", "warn_of"]
 
 
 class ScenarioWarning(UserWarning):
@@ -20,11 +21,19 @@ class ScenarioWarning(UserWarning):
     """
 
 
-def remarks_of(plan: Plan, axes: Collection[str] = ()) -> list[str]:
+def remarks_of(
+    plan: Plan, axes: Collection[str] = (), *, run: Iterable[Plan] | None = None
+) -> list[str]:
     """Return the notes on a scenario, of which `axes` have other values than its own; one that is
-    true of several links or flows is one note.
+    true of several links or flows is one note. `run` are what is run in place of it: the same with
+    other schemes.
     """
     every = [*plan.remarks, *_short_applications(json.loads(plan.canonical), axes)]
+    if run is not None:
+        # Those of the core on flows are on their schemes.
+        of_flows = (said for one in run for said in one.remarks if said.startswith("flows."))
+        own = {said for said in plan.remarks if said.startswith("flows.")}
+        every = [*(said for said in every if said not in own), *of_flows]
     keys: dict[str, list[str]] = {}
     for one in every:
         key, colon, said = one.partition(": ")
@@ -33,6 +42,12 @@ def remarks_of(plan: Plan, axes: Collection[str] = ()) -> list[str]:
     return [
         f"{', '.join(dict.fromkeys(of))}: {said}" if of[0] else said for said, of in keys.items()
     ]
+
+
+def plans_of_flows(sweep: Sweep) -> Iterator[Plan]:
+    """Yield a scenario for each value of a sweep's axes on flows, or one for all its cells."""
+    keys = [key for key in sweep.axes if key.startswith("flows.")]
+    return sweep.plans(keys) if keys else iter((sweep.plan(0),))
 
 
 def _short_applications(scenario: Mapping[str, Any], axes: Collection[str]) -> Iterator[str]:

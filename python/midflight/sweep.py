@@ -24,7 +24,7 @@ import secrets
 import shutil
 import socket
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, DecimalException, InvalidOperation
 from functools import cached_property
@@ -36,6 +36,7 @@ from midflight.argument import check_axes, check_path, check_threads
 from midflight.meant import did_you_mean
 from midflight.policy import sources
 from midflight.refusal import refusal
+from midflight.remark import plans_of_flows, remarks_of, warn_of
 from midflight.run_tables import csv_row
 from midflight.sweep_tables import concatenate, read_table, write_parquet
 
@@ -227,6 +228,7 @@ class Sweep:
         as in `flows.*.scheme`. Raises `MidflightError` for invalid axes; every value is checked
         once.
         """
+        from midflight import _core
         from midflight.plot.history import plan_of
         from midflight.scenario import changed_words
 
@@ -271,6 +273,9 @@ class Sweep:
                 accepted=f"at most {MOST_CELLS}",
             )
         sweep.check()
+        if not isinstance(scenario, _core.Plan):
+            said, every = remarks_of(plan), remarks_of(plan, run=plans_of_flows(sweep))
+            warn_of(one for one in every if one not in said)
         return sweep
 
     def _repr_html_(self) -> str:
@@ -344,8 +349,6 @@ class Sweep:
 
     def check(self) -> None:
         """Check every value of every axis, with the first values of the other axes."""
-        from midflight import _core
-
         scenario = json.loads(self.scenario)
         for key in self.axes:
             if not self.paths[key]:
@@ -360,14 +363,21 @@ class Sweep:
                     value=key,
                     accepted=accepted,
                 )
+        for _ in self.plans(self.axes):
+            pass
+
+    def plans(self, keys: Collection[str]) -> Iterator[Plan]:
+        """Yield a scenario for every value of these axes, with the first values of the others."""
+        from midflight import _core
+
         document = _core.Document(self.scenario)
         stride = self.cells
-        for values in self.axes.values():
+        for key, values in self.axes.items():
             stride //= len(values)
             # Instants are many, and alike.
             some = range(len(values)) if len(values) <= 1000 else (0, len(values) - 1)
-            for place in some:
-                self.plan(place * stride, document)
+            for place in some if key in keys else ():
+                yield self.plan(place * stride, document)
 
     def definition(self) -> dict[str, Any]:
         """Return the sweep as values for JSON."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from midflight import Scenario
+from midflight import Scenario, ScenarioWarning, Sweep
 from midflight.cli import main
 from midflight.recordings import event_lines
 from midflight.remark import remarks_of
@@ -153,3 +153,110 @@ def test_ack_opportunities_of_one_mahimahi_file_are_noted(tmp_path: Path) -> Non
     for key, value in (("trace", '{ file = "a.down", up = "a.up" }'), ("up.rate", "9 Mbit/s")):
         plan = read_plan(file, sets={f"links.cell.{key}": value})
         assert not any(said in one for one in plan.remarks)
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> Path:
+    """A scenario over a recording with two cells, and none of the notes on it."""
+    rows = "".join(f"{k},9,{k // 4}\n" for k in range(8))
+    (tmp_path / "cells.csv").write_text(f"time_s,rate_mbps,cell\n{rows}")
+    file = tmp_path / "plain.toml"
+    link = '{ trace = "cells.csv", delay = "20 ms" }'
+    file.write_text(f'end = "8 s"\nlinks.cell = {link}\nflows.it = {{ size = "1 MB" }}\n')
+    return file
+
+
+IDLE = '"{}" acts only on notices or signals of handoffs, and this flow gets none'
+
+
+def idle(source: Path | str, **sets: str) -> list[str]:
+    """The notes on schemes of a scenario with these values."""
+    plan = read_plan(source, sets=[(key.replace("__", "."), text) for key, text in sets.items()])
+    return [one for one in plan.remarks if "acts only on" in one]
+
+
+@pytest.mark.parametrize("scheme", ["vho", "enhanced", "freeze", "tr-acks", "ehn", "cubic+a2"])
+def test_a_scheme_without_its_handoffs_is_noted(plain: Path, scheme: str) -> None:
+    (said,) = idle(plain, flows__it__scheme=scheme)
+    assert said.startswith("flows.it: " + IDLE.format(scheme))
+    assert "a trace has none, even where its recording has handovers" in said
+    assert not idle("wifi-to-lte", flows__download__scheme=scheme)
+
+
+def test_a_scheme_that_can_act_is_not_noted(plain: Path) -> None:
+    for profile, schemes in {"linux": "sack cubic bbr3", "rfc": "westwood dcr-frto-ld ld"}.items():
+        for scheme in schemes.split():
+            assert not idle(plain, profile=profile, flows__it__scheme=scheme), scheme
+    rate = {"links__cell": '{ rate = "5 Mbit/s", delay = "20 ms" }'}
+    (said,) = idle(plain, **rate, flows__it__scheme="vho")
+    assert said.endswith("[[handoffs]], or [[changes]] with notice = {}, have them")
+    change = 'at = "2 s", link = "cell", rate = "1 Mbit/s"'
+    (said,) = idle(plain, **rate, flows__it__scheme="vho", changes=f"[{{ {change} }}]")
+    assert said.endswith("notice = {} gives a change a notice, and [[handoffs]] have them")
+    noticed = f"[{{ {change}, notice = {{}} }}]"
+    assert not idle(plain, **rate, flows__it__scheme="vho", changes=noticed)
+    # The start of a flow has a notice, too, which some of them use; and who leaves all out knows.
+    start = {"flows__it__start_notice": "true"}
+    assert not idle(plain, flows__it__scheme="vho", **start)
+    assert idle(plain, flows__it__scheme="enhanced", **start)
+    assert not idle(plain, flows__it__scheme="vho", notices="false")
+    # A flow of a node that does not move.
+    stays = {"flows__download__scheme": "vho", "flows__download__on": "wifi"}
+    (said,) = idle("wifi-to-lte", **stays)
+    assert said.endswith('it stays on "wifi"; without on it moves with the mobile node')
+
+
+def test_commands_note_schemes_without_handoffs(
+    plain: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """That which is run, once each, and no other."""
+
+    def noted(*words: str) -> list[str]:
+        assert main([*words]) == 0
+        error = capsys.readouterr().err
+        return [one for one in ("vho", "freeze", "enhanced") if IDLE.format(one) in error]
+
+    file, vho = str(plain), ("--set", "flows.it.scheme=vho")
+    assert noted("run", file) == []
+    assert noted("run", file, *vho) == ["vho"]
+    png, page = str(plain.with_suffix(".png")), str(plain.with_suffix(".html"))
+    assert noted("plot", file, *vho, "--out", png) == ["vho"]
+    both = ("--scheme", "cubic,freeze", "--out")
+    assert noted("plot", file, *vho, *both, png) == ["freeze"]
+    assert noted("report", file, *vho, *both, page) == ["freeze"]
+    axis = ("--axis", "flows.it.scheme=cubic,freeze,enhanced", "--out")
+    assert noted("sweep", file, *axis, str(plain.parent / "one")) == ["freeze", "enhanced"]
+    axis = ("--axis", "seed=1,2", "--out")
+    assert noted("sweep", file, *vho, *axis, str(plain.parent / "two")) == ["vho"]
+
+
+def test_schemes_without_handoffs_are_warned_of(plain: Path) -> None:
+    scenario = Scenario.read(plain)
+    with pytest.warns(ScenarioWarning, match="acts only on notices") as said:
+        scenario.but({"flows.it.scheme": "vho"}).run()
+    assert len(said) == 1
+    with pytest.warns(ScenarioWarning, match='"freeze" acts only') as said:
+        Sweep.of(scenario, {"flows.it.scheme": ["cubic", "freeze"]})
+    assert len(said) == 1
+
+
+def test_notes_that_change_nothing_are_counted(
+    plain: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By the commands that run it; trace check has them in full, and one alone needs no count."""
+    recording = plain.with_name("cells.csv")
+    rows = "".join(f"{k},{9 + k},40\n" for k in range(8))
+    recording.write_text(f"time_s,tput_mbps,ping_ms\n{rows}7,8,40\n")
+    (same, count) = read_plan(plain).remarks
+    assert (
+        count == f"links.cell.trace: midflight trace check {recording.name} has 2 more notes on it"
+    )
+    assert "1 row has the time of the row above" in same
+    assert main(["trace", "check", str(recording)]) == 0
+    printed = capsys.readouterr().out
+    assert "is the throughput of a transfer" in printed
+    assert "takes half of" in printed
+    assert "1 row has the time of the row above" in printed
+    recording.write_text(f"time_s,rate_mbps,ping_ms\n{rows}")
+    (alone,) = read_plan(plain).remarks
+    assert alone.startswith("links.cell.trace: not used: ping_ms; columns = { rtt")

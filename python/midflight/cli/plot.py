@@ -54,6 +54,7 @@ from midflight.recordings import check_is_no_recording
 from midflight.remark import remarks_of
 
 if TYPE_CHECKING:
+    from midflight._core import Plan
     from midflight.policy import Policies
 
 __all__ = ["plot", "write_figure"]
@@ -471,7 +472,9 @@ def plot(
         # A setting that one of the runs uses has an effect.
         each = [[*idle_notes(scenario)] for scenario in used]
         idle = [said for said in each[0] if all(said in others for others in each)]
-        notes = [*(said for plan in plans for said in remarks_of(plan)), *idle]
+        for plan in plans:
+            notes += remarks_of(plan, run=plans_of_schemes(plan, flows, schemes or (), policies))
+        notes += idle
     number = read_whole("--run", run if run is not None else "0", 0, 2**63 - 1)
     from_s = None if start is None else read_time("--from", start)
     until_s = None if until is None else read_time("--until", until)
@@ -665,6 +668,18 @@ def check_is_scenario(place: Path) -> None:
             f'"{place}" is not a scenario in TOML, and cannot be drawn; give one or the name of a '
             "starter, a folder of results, or a CSV or Parquet file"
         ) from error
+
+
+def plans_of_schemes(
+    plan: Plan, flows: Sequence[str], schemes: Sequence[str], policies: Sequence[str] | None
+) -> list[Plan]:
+    """The scenario with each of the schemes for these flows, by default the first one."""
+    from midflight.plot.history import flow_key, planned
+
+    defined = json.loads(plan.canonical)["flows"]
+    keys = [key for flow in flows if (key := flow_key(defined, flow)) is not None]
+    each = planned(plan, keys or [next(iter(defined))], schemes, own_policies(policies))
+    return [one for _, one in each]
 
 
 def with_schemes(

@@ -126,7 +126,8 @@ def report(
             )
         target.write(report_html(outcomes, command=command))
     used = with_schemes(json.loads(plan.canonical), None, schemes or ())
-    for one in (*remarks_of(plan), *idle_notes(used)):
+    run = (made.plan for made in outcomes.values())
+    for one in (*remarks_of(plan, run=run), *idle_notes(used)):
         note(one)
     note(f"written to {out}")
 

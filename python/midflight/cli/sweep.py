@@ -24,7 +24,7 @@ from midflight.cli.options import (
 )
 from midflight.cli.output import QUIET_S, UserError, note, open_result, progress_display
 from midflight.cli.run import idle_notes, scenario_plan, with_shorthands
-from midflight.remark import remarks_of
+from midflight.remark import plans_of_flows, remarks_of
 from midflight.run_tables import counted
 from midflight.sweep_summary import Summary
 
@@ -192,7 +192,8 @@ def sweep(
         raise UserError('--out "" names no folder')
     if folder.is_file():
         raise UserError(f'--out "{out}" is a file; give the name of a folder')
-    for one in (*remarks_of(plan, asked.axes), *idle_notes(json.loads(plan.canonical))):
+    noted = remarks_of(plan, asked.axes, run=plans_of_flows(asked))
+    for one in (*noted, *idle_notes(json.loads(plan.canonical))):
         note(one)
     if forecast:
         print(foretold(asked, how_many))

@@ -1,6 +1,7 @@
 //! A scenario, checked and with all defaults.
 
 mod events;
+mod idle;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -371,6 +372,7 @@ impl Plan {
         plan.check_advice()?;
         plan.flow_setups = plan.flow_setups(0);
         plan.all_path_changes = plan.path_changes().into();
+        plan.remarks.extend(plan.idle_schemes());
         plan.check_rows()?;
         if plan.file.stop == Stop::Measured && plan.makes() == 0 {
             return problem(
