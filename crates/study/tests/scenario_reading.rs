@@ -38,6 +38,7 @@ fn errors_are_reported_with_their_line() {
         (&[("seed", "x")], "rate = \"200 kbit/s\"", "seed: \"x\" is not accepted; expected a whole number"),
         (&[("notices", "1.5")], "rate = \"200 kbit/s\"", "notices: 1.5 is not accepted; expected true or false"),
         (&[("handoffs", "3")], "rate = \"200 kbit/s\"", "handoffs: 3 is not accepted; expected a list"),
+        (&[("handoffs", "{ at = \"1 s\", to = \"new\" }")], "rate = \"200 kbit/s\"", "handoffs: [handoffs] is one table; expected a list of tables, each with the head [[handoffs]]"),
         (&[("links.old", "3")], "rate = \"200 kbit/s\"", "links.old: 3 is not accepted; expected a table"),
         (&[("handoffs.0.gap", "non")], "rate = \"200 kbit/s\"", "or \"none\" for no gap"),
         (&[("flows.bulk.scheme", "sack+dctcp")], "rate = \"200 kbit/s\"", "\"dctcp\" is not modelled; docs/scenarios.md, \"What is not modelled\""),

@@ -139,6 +139,11 @@ impl Document {
             if let Some(place) = knob_place(&key, &error.to_string()) {
                 why = format!("it is a setting of senders; {place} is accepted");
             }
+            if why == TABLE_NOT_LIST {
+                why = format!(
+                    "[{key}] is one table; expected a list of tables, each with the head [[{key}]]"
+                );
+            }
             if let Some(there) = self.missing_entry(&key) {
                 why = format!("{why}; {there}");
             }
@@ -458,6 +463,9 @@ fn knob_place(key: &str, message: &str) -> Option<String> {
         None => format!("set.{name} for all flows, or flows.NAME.set.{name} for one,"),
     })
 }
+
+/// What [`in_words`] returns for a table where a list is.
+const TABLE_NOT_LIST: &str = "a table is not accepted; expected a list";
 
 /// With a near name, more names than these are not listed.
 const MOST_NAMED: usize = 12;
