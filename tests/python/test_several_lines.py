@@ -227,6 +227,31 @@ def test_a_rate_that_no_flow_needs_makes_no_axis_logarithmic() -> None:
     assert "rate of the link" in axes.get_legend_handles_labels()[1]
 
 
+def test_a_rate_above_the_axis_for_a_part_of_the_time_fills_the_panel_there() -> None:
+    sets = {"links.wifi.rate": "600 Mbit/s", "links.lte.rate": "1 Mbit/s"}
+    runs = watch(Scenario.read("call-handoff", sets=sets), kinds=["throughput"])
+    window, panels = shown_panels(runs, ["throughput"])
+    axes = over_time_figure(runs, panels, window, yscale="linear").axes[1]
+    filled = [one.get_paths()[0].vertices for one in axes.collections if one.get_label()]
+    area = max(filled, key=lambda one: one[:, 1].max())
+    # White would mean that there is no link.
+    assert area[:, 1].max() == 600
+    assert not np.isnan(area).any()
+
+
+def test_an_axis_that_is_asked_for_has_the_rates_that_it_reaches() -> None:
+    name = "rate of the link"
+    figure = figure_of(plot_over_time, "wifi-to-5g", ["throughput"], ylim=(0, 250))
+    axes = figure.axes[1]
+    assert name in axes.get_legend_handles_labels()[1]
+    assert "above the axis" not in axes.get_title("right")
+    figure = figure_of(plot_over_time, "wifi-to-5g", ["throughput"], ylim={"throughput": (0, 100)})
+    axes = figure.axes[1]
+    assert name in axes.get_legend_handles_labels()[1]
+    said = axes.get_title("right")
+    assert said.endswith("the link's rate is 200 Mbit/s for a part of the time, above the axis")
+
+
 def test_an_idle_link_has_no_queue() -> None:
     runs = watch(fast_and_slow(), kinds=["queue"])
     for window, links in (((0.0, 1.9), ["fast"]), ((3.0, 6.0), ["slow"])):

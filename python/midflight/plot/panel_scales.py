@@ -265,35 +265,41 @@ def _quantile(values: Values, weights: Values, share: float) -> float:
     return float(values[order][min(place, len(values) - 1)])
 
 
-def off_scale(panel: Panel) -> str:
-    """What to say of a rate that is far above what the flows take of it."""
-    most, behind = _tops(panel)
-    if panel.kind != "throughput" or most == 0 or behind <= _FAR * most:
+def off_scale(panel: Panel, top: float | None = None) -> str:
+    """What to say of a rate that is above the axis, which ends at `top` if that was asked for: it is
+    far above what the flows take of it.
+    """
+    level = _level(panel, top)
+    if level is None:
         return ""
     areas = [one.value for one in panel.curves if one.draw == "area"]
     rates = np.concatenate(areas)
-    low = float(np.nanmin(rates[rates > 1.08 * most]))
-    span = f"{behind:.3g}" if low > 0.99 * behind else f"{low:.3g} to {behind:.3g}"
-    some = " for a part of the time" if np.any((rates > 0) & (rates <= 1.08 * most)) else ""
+    high, low = float(np.nanmax(rates)), float(np.nanmin(rates[rates > level]))
+    span = f"{high:.3g}" if low > 0.99 * high else f"{low:.3g} to {high:.3g}"
+    some = " for a part of the time" if np.any((rates > 0) & (rates <= level)) else ""
     return f"the link's rate is {span} Mbit/s{some}, above the axis"
 
 
-def within_scale(panel: Panel, yscale: str | None) -> list[Curve]:
-    """The curves of a panel without the parts of a rate that is above the axis: an area over its
-    whole height would only be a grey panel.
+def _level(panel: Panel, top: float | None) -> float | None:
+    """The end of the axis of rates if the path's rates are not all below it."""
+    most, behind = _tops(panel)
+    if panel.kind != "throughput" or most == 0:
+        return None
+    if top is not None:
+        return top if behind > top else None
+    return _MARGIN * most if behind > _FAR * most else None
+
+
+def within_scale(panel: Panel, yscale: str | None, top: float | None = None) -> list[Curve]:
+    """The curves of a panel without rates that are always above the axis, which ends at `top` if
+    that was asked for: their areas would only be a grey panel.
     """
-    if least_of(panel, yscale) is not None or not off_scale(panel):
-        return list(panel.curves)
-    most, _ = _tops(panel)
-    found = []
-    for one in panel.curves:
-        if one.draw == "area":
-            value = np.where(one.value > 1.08 * most, np.nan, one.value)
-            if not np.any(value > 0):
-                continue
-            one = replace(one, value=value)
-        found.append(one)
-    return found
+    level = None if least_of(panel, yscale) is not None else _level(panel, top)
+    return [
+        one
+        for one in panel.curves
+        if level is None or one.draw != "area" or np.any((one.value > 0) & (one.value <= level))
+    ]
 
 
 def _least_rate(curves: Sequence[Curve]) -> float | None:

@@ -71,6 +71,7 @@ from midflight.plot.style import (
     Size,
     captioned,
     check_format,
+    chosen_axes,
     labelled,
     size_in,
     style,
@@ -381,7 +382,7 @@ def _figure(
             bands |= draw_handovers(grid[0], run, room, (row, len(shown)))
         for axes, panel, head in zip(grid[has_band:], panels, heads, strict=True):
             rows = rows_of(panel, each if len(each) > 1 else ())
-            shown_curves = within_scale(panel, _scale(panel))
+            shown_curves = within_scale(panel, _scale(panel), _asked_top(panel))
             apart = [one for one in shown_curves if is_stroked(one) and one.look in styles]
             apart = [one for one in apart if one.label not in same]
             is_log = least_of(panel, _scale(panel)) is not None
@@ -526,11 +527,20 @@ def _head(panel: Panel, others: Sequence[str], room: Room, yscale: str | None) -
     """The text above a panel: the meaning of its values, what is above the axis, and the lines of
     this and other panels without values.
     """
-    above = "" if least_of(panel, yscale) is not None else off_scale(panel)
+    is_log = least_of(panel, yscale) is not None
+    above = "" if is_log else off_scale(panel, _asked_top(panel))
     lacks = map(labelled, panel.lacks)
     own = "; ".join(filter(None, (*lacks, panel.detail, peak_words(panel, yscale), above)))
     lines = [captioned(one) for one in (*map(labelled, others), own)]
     return "\n".join(wrapped(one, SMALL_PT, (room.width_in - 0.35) * 72) for one in lines if one)
+
+
+def _asked_top(panel: Panel) -> float | None:
+    """Where `--ylim` ends the axis of values of a panel."""
+    choice = chosen_axes()
+    ends = {} if choice is None else choice.ylim
+    asked = ends.get(panel.kind, ends.get(""))
+    return None if asked is None else asked[1]
 
 
 def _outages(axes: Axes, stretches: Sequence[Stretch], room: Room) -> None:
