@@ -266,8 +266,8 @@ def _quantile(values: Values, weights: Values, share: float) -> float:
 
 
 def off_scale(panel: Panel, top: float | None = None) -> str:
-    """What to say of a rate that is above the axis, which ends at `top` if that was asked for: it is
-    far above what the flows take of it.
+    """What to say of a rate that is above the axis, as it is far above what the flows take of it.
+    The axis ends at `top` if that was asked for.
     """
     level = _level(panel, top)
     if level is None:
