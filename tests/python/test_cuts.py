@@ -216,6 +216,32 @@ def test_handovers_of_a_recording_are_in_the_band(trace: Any, expected: list[int
     assert not watch("wifi-to-lte", kinds=["throughput"])[0].handovers
 
 
+@pytest.mark.parametrize("size", [None, 3.5])
+@pytest.mark.parametrize(("every", "is_free"), [(6, True), (1, False)])
+def test_no_tick_of_a_handover_is_in_the_name_of_a_link(
+    size: float | None, every: int, is_free: bool, tmp_path: Path
+) -> None:
+    """One handover is in the middle, or so many that no place between them is free."""
+    file = tmp_path / "cells.csv"
+    rows = [f"{second},20,{second // every}" for second in range(12)]
+    file.write_text("time,rate_mbps,cell\n" + "\n".join(rows) + "\n")
+    name = "a-link-of-the-phone"
+    links = {name: Link(trace=str(file), delay="20 ms")}
+    scenario = Scenario(links=links, flows={"download": Flow()}, end="12 s")
+    figure = figure_of(plot_over_time, scenario, ["throughput"], size=size)
+    figure.draw_without_rendering()
+    axes = figure.axes[0]
+    (text,) = axes.texts
+    box = text.get_window_extent()
+    (ticks,) = (one for one in axes.collections if isinstance(one, LineCollection))
+    places = [axes.transData.transform(one[0])[0] for one in ticks.get_segments()]
+    assert len(places) == 12 / every - 1
+    assert any(box.x0 <= at <= box.x1 for at in places) != is_free
+    # Otherwise the name interrupts the ticks.
+    assert (text.get_bbox_patch() is None) == is_free
+    assert is_free or text.get_zorder() > ticks.get_zorder()
+
+
 def test_handovers_of_a_file(tmp_path: Path) -> None:
     file = tmp_path / "cells.csv"
     rows = [f"{second},{20 + second % 3},{second // 4}" for second in range(12)]

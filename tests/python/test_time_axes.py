@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -304,6 +305,38 @@ def test_each_line_that_leaves_the_axis_is_named_and_has_an_arrowhead() -> None:
     axes.set_ylim(0, 10_000)
     mark_cut_lines(axes, panel)
     assert not axes.lines
+
+
+def test_a_longest_time_that_is_not_drawn_is_named_and_has_an_arrowhead() -> None:
+    """Its line has only medians, which the axis shows all."""
+    from matplotlib.figure import Figure
+
+    def drawn(*lines: Curve, yscale: str | None) -> tuple[str, list[Any]]:
+        panel = with_peaks(Panel("rtt", "RTT\n(ms)", "ms", lines), ["c"])
+        panel = replace(panel, curves=[replace(one, most=None, high=None) for one in lines])
+        axes = Figure().add_subplot()
+        # A part of the first interval is before the time shown.
+        axes.set_xlim(0.5, 50)
+        scale_of(axes, panel, yscale, 0.0)
+        mark_cut_lines(axes, panel, yscale)
+        heads = [line for line in axes.lines if line.get_gid() == CUT]
+        found = [(*map(float, np.ravel(line.get_data())),) for line in heads]
+        top = axes.get_ylim()[1]
+        return peak_words(panel, yscale), [(at, "edge" if y == top else y) for at, y in found]
+
+    usual = [100.0] * 50
+    first = _delays(usual, most=[5990.0, *usual[1:]], label="a")
+    second = _delays(usual, most=[*usual[:30], 5156.0, *usual[31:]], label="b")
+    # The same as the first one.
+    third = replace(first, label="c")
+    said, heads = drawn(first, second, third, yscale=None)
+    assert said == "most: 5,990 ms, a and 5,160 ms, b"
+    assert heads == [(0.5, "edge"), (30.0, "edge")]
+    # A logarithmic axis may have room for it.
+    long = _delays([*usual[:20], 5000.0, 5000.0, *usual[22:]], label="b")
+    said, heads = drawn(first, long, yscale="log")
+    assert said == "most: 5,990 ms, a"
+    assert heads == [(0.5, 5990.0)]
 
 
 def test_without_captions_arrowheads_tell_of_what_is_above_the_axis() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from midflight.plot.curves import Stretch, WatchedRun
@@ -31,6 +32,13 @@ def has_changes(runs: Sequence[WatchedRun], window: tuple[float, float]) -> bool
     return len(links) > 1 or any(start <= at < end for run in runs for at in run.handovers)
 
 
+def _ticks_at(run: WatchedRun, room: Room) -> list[float]:
+    """When the handovers are that are shown as ticks: none of too many."""
+    start, end = room.window
+    shown = [at for at in run.handovers if start <= at < end]
+    return shown if len(shown) <= _MOST_TICKS_PER_IN * room.width_in else []
+
+
 def draw_handovers(axes: Axes, run: WatchedRun, room: Room, row: tuple[int, int]) -> dict[str, Any]:
     """Draw the handovers of the recording of the link in use as ticks at the lower edge of a row of
     the band; return their entry of the legend, if there are some and they can be told apart.
@@ -38,9 +46,8 @@ def draw_handovers(axes: Axes, run: WatchedRun, room: Room, row: tuple[int, int]
     from matplotlib.collections import LineCollection
     from matplotlib.lines import Line2D
 
-    start, end = room.window
-    shown = [at for at in run.handovers if start <= at < end]
-    if not 0 < len(shown) <= _MOST_TICKS_PER_IN * room.width_in:
+    shown = _ticks_at(run, room)
+    if not shown:
         return {}
     number, of = row
     low = 1 - (number + 1) / of
@@ -66,11 +73,31 @@ def _seen(one: Stretch, room: Room) -> tuple[float, float]:
     return max(one.from_ns / NS_PER_S, start), min(one.until_ns / NS_PER_S, end)
 
 
+def _width(one: Stretch, room: Room, around_pt: float = 4.0) -> float:
+    """How wide the name of a stretch is with the room around it, in seconds."""
+    point = room.width_in * 72 / (room.window[1] - room.window[0])
+    return (text_width(labelled(one.link or "no link"), SMALL_PT) + around_pt) / point
+
+
 def _fits(one: Stretch, room: Room) -> bool:
     """Whether the band has room for the name of a stretch."""
     begins, ends = _seen(one, room)
-    point = room.width_in * 72 / (room.window[1] - room.window[0])
-    return text_width(labelled(one.link or "no link"), SMALL_PT) + 4 <= (ends - begins) * point
+    return _width(one, room) <= ends - begins
+
+
+def _place(one: Stretch, room: Room, ticks: Sequence[float]) -> tuple[float, bool]:
+    """The middle of the name of a stretch: as near as possible to that of the stretch without a
+    tick in the name; and whether there is such a place.
+    """
+    (begins, ends), least = _seen(one, room), _width(one, room)
+    middle = (begins + ends) / 2
+    edges = [begins, *(at for at in ticks if begins < at < ends), ends]
+    free = []
+    for a, b in (each for each in pairwise(edges) if each[1] - each[0] >= least):
+        # A name close to a tick would look like a part of it.
+        half = min(_width(one, room, 12.0), b - a) / 2
+        free.append(min(max(middle, a + half), b - half))
+    return min(free, key=lambda at: abs(at - middle), default=middle), bool(free)
 
 
 def unnamed_entries(stretches: Sequence[Stretch], room: Room) -> Iterator[tuple[str, Any]]:
@@ -86,14 +113,16 @@ def unnamed_entries(stretches: Sequence[Stretch], room: Room) -> Iterator[tuple[
 
 def draw_band(
     axes: Axes,
-    stretches: Sequence[Stretch],
+    run: WatchedRun,
     room: Room,
     row: tuple[int, int],
     look: Look | None,
 ) -> None:
-    """The links in use, one after the other, with their names where there is room: in a row of so
-    many, with the marker of the line whose links they are, if it has a `look`.
+    """The links in use, one after the other, with their names where there is room, between the
+    ticks of handovers or else in front of them: in a row of so many, with the marker of the line
+    whose links they are, if it has a `look`.
     """
+    stretches, ticks = run.stretches, _ticks_at(run, room)
     number, of = row
     axes.set_ylim(0, 1)
     bottom = 1 - (number + 1) / of
@@ -103,10 +132,13 @@ def draw_band(
         begins, ends = _seen(one, room)
         if ends <= begins:
             continue
-        axes.axvspan(begins, ends, bottom, bottom + height, zorder=0, **_fill(stretches, one.link))
+        fill = _fill(stretches, one.link)
+        axes.axvspan(begins, ends, bottom, bottom + height, zorder=0, **fill)
         if _fits(one, room):
-            middle = (begins + ends) / 2, bottom + 0.44 * height
-            axes.text(*middle, labelled(one.link or "no link"), **centred)
+            at, is_free = _place(one, room, ticks)
+            box: Any = {"facecolor": fill["facecolor"], "linewidth": 0, "pad": 0.5}
+            how = centred if is_free else centred | {"bbox": box, "zorder": 3.5}
+            axes.text(at, bottom + 0.44 * height, labelled(one.link or "no link"), **how)
     if look is not None:
         axes.plot(
             [-0.012],

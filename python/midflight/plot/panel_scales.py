@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +52,8 @@ _ALONE = 2.0
 _MARGIN = 1.08
 #: The group of the arrowheads at lines that leave the axis.
 CUT = "above the axis"
+#: The arrowheads of two lines at the same instant are so far apart.
+_APART_PT = 3.8
 
 
 def scale_of(axes: Axes, panel: Panel, yscale: str | None, above: float) -> None:
@@ -138,67 +140,85 @@ def _tops(panel: Panel) -> tuple[float, float]:
     return top(lines), top([one for one in panel.curves if one.draw == "area"])
 
 
-def with_peaks(panel: Panel) -> Panel:
+def with_peaks(panel: Panel, repeated: Collection[str] = ()) -> Panel:
     """Return a panel of times with the longest one of each line, also if its lines are drawn
-    without their maxima.
+    without their maxima. Lines that are `repeated` have those of another one.
     """
     if panel.kind not in _OF_TIMES:
         return panel
     peaks = []
     for one in panel.curves:
         values = one.value if one.most is None else one.most
-        if not one.in_row and len(values) and not np.isnan(values).all():
-            at = int(np.nanargmax(values))
-            peaks.append(Peak(float(values[at]), one.label, float(one.time_s[at]), one.look))
-    return replace(panel, peaks=sorted(peaks, key=lambda one: -one.value))
+        if one.in_row or one.label in repeated or np.isnan(values).all():
+            continue
+        at = int(np.nanargmax(values))
+        peaks.append(Peak(float(values[at]), one.label, float(one.time_s[at]), one.look))
+    peaks.sort(key=lambda one: -one.value)
+    # A line may have several curves.
+    longest = {one.label: one for one in reversed(peaks)}
+    return replace(panel, peaks=[one for one in peaks if one is longest[one.label]])
 
 
-def peak_words(panel: Panel, yscale: str | None) -> str:
-    """What to say of the longest time of all, and of those of other lines that are drawn above the
-    axis, if there are some.
-    """
+def _peaks_above(panel: Panel, yscale: str | None) -> list[Peak]:
+    """The longest times of lines that are above all that the axis is made for: those are told."""
     top, _ = _tops(panel)
     if least_of(panel, yscale) is None:
         top = _cut_at(panel, yscale) or top
-    if not panel.peaks or panel.peaks[0].value <= _MARGIN * top:
-        return ""
-    cut = {one.label for one in panel.curves if not one.in_row and _top(one) > _MARGIN * top}
-    named = [one for place, one in enumerate(panel.peaks) if place == 0 or one.label in cut]
+    return [one for one in panel.peaks if one.value > _MARGIN * top]
+
+
+def peak_words(panel: Panel, yscale: str | None) -> str:
+    """What to say of the longest times of the lines that are above the axis, if there are some."""
     lines = {one.label for one in panel.curves if one.draw in ("steps", "line", "dots")}
     words = []
-    for value, label, _, _ in named:
+    for value, label, _, _ in _peaks_above(panel, yscale):
         # In the unit of the axis, with three digits of interest.
         digits = 2 - math.floor(math.log10(value)) if value > 0 else 0
         number = f"{round(value, digits):,.0f}" if value >= 1000 else f"{value:.3g}"
         text = f"{number} {panel.unit}"
         words.append(f"{text}, {labelled(label)}" if len(lines) > 1 else text)
-    return f"most: {' and '.join(words)}"
+    return f"most: {' and '.join(words)}" if words else ""
 
 
-def mark_cut_lines(axes: Axes, panel: Panel) -> None:
-    """Put arrowheads at the upper edge, in the colours of the lines, where the longest time of all
-    is above it, and where lines are, with their longest times.
+def mark_cut_lines(axes: Axes, panel: Panel, yscale: str | None = None) -> None:
+    """Put arrowheads at the upper edge, in the colours of the lines, where their longest times are
+    above it, and where their medians are.
+
+    What the text above the panel says of a time that the axis has room for, but that is not drawn,
+    has its arrowhead at its height.
     """
     from matplotlib.transforms import offset_copy
 
+    figure = axes.get_figure(root=True)
+    assert figure is not None
     top, (first, last) = axes.get_ylim()[1], axes.get_xlim()
-    for place, peak in enumerate(panel.peaks):
+    point = (last - first) * figure.dpi / (72 * axes.get_window_extent().width)
+    told = _peaks_above(panel, yscale)
+    taken: list[list[float]] = []
+    for peak in panel.peaks:
         mine = [one for one in panel.curves if one.label == peak.label and not one.in_row]
-        at: list[float] = []
-        if peak.value > top and (place == 0 or max(map(_top, mine)) > top):
-            at.append(peak.time_s)
+        # The interval of the first one may begin before the time that is shown.
+        places = [(min(max(peak.time_s, first), last), min(peak.value, top))]
+        if peak.value <= top and (peak not in told or max(map(_top, mine)) >= peak.value):
+            places = []
         for one in (one for one in mine if one.draw == "steps"):
             begins = np.append(True, one.value[1:] != one.value[:-1])
-            at += one.time_s[begins & (one.value > top)].tolist()
-        shown = sorted({time for time in at if first <= time <= last})
+            times = one.time_s[begins & (one.value > top)].tolist()
+            places += [(time, top) for time in times if first <= time <= last]
+        shown = sorted({*places})
         if shown:
             colour = SERIES[4 if peak.look is None else peak.look].colour
             how: Any = {"ls": "none", "marker": "^", "ms": 3.6, "mew": 0, "color": colour}
             # Those of lines that leave the axis at the same instant stand side by side.
-            edge = axes.get_xaxis_transform()
-            edge = offset_copy(edge, axes.get_figure(root=True), x=3.8 * place, units="points")
-            how |= {"transform": edge, "clip_on": False, "zorder": 7, "gid": CUT}
-            axes.plot(shown, [1.0] * len(shown), **how)
+            times = [time for time, _ in shown]
+            near = _APART_PT * point
+            beside = sum(
+                any(abs(at - time) < near for at in other for time in times) for other in taken
+            )
+            taken.append(times)
+            place = offset_copy(axes.transData, figure, x=_APART_PT * beside, units="points")
+            how |= {"transform": place, "clip_on": False, "zorder": 7, "gid": CUT}
+            axes.plot(times, [value for _, value in shown], **how)
 
 
 def _top(one: Curve) -> float:

@@ -342,7 +342,8 @@ def _figure(
         lacks.append(f"flow {runs[0].flows[0].flow}")
     panels = [one for panel in panels if panel.curves for one in _line_by_line(panel)]
     several = sum(len(one.flows) for one in runs) > 1
-    panels = [with_peaks(panel) for panel in _without_repeats(panels)]
+    same = repeated_lines(runs)
+    panels = [with_peaks(panel, same) for panel in _without_repeats(panels)]
     panels = [panel if panel.has_bands else _without_bands(panel) for panel in panels]
 
     shared: dict[str, str] = {}
@@ -372,12 +373,11 @@ def _figure(
         )[:, 0]
         grid[0].set_xlim(*window)
         styles = styles_of([look for run in runs for look in run.looks])
-        same = repeated_lines(runs)
         entries: dict[str, Any] = {}
         bands: dict[str, Any] = {}
         for row, run in enumerate(shown if has_band else ()):
             look = SERIES[run.looks[0]] if len(each) > 1 else None
-            draw_band(grid[0], run.stretches, room, (row, len(shown)), look)
+            draw_band(grid[0], run, room, (row, len(shown)), look)
             bands |= unnamed_entries(run.stretches, room)
             bands |= draw_handovers(grid[0], run, room, (row, len(shown)))
         for axes, panel, head in zip(grid[has_band:], panels, heads, strict=True):
@@ -439,7 +439,7 @@ def _figure(
         lines |= {f"{name} (same as {other})" for name, other in same.items()}
         finish_panels(figure, named, entries, title, runs[0].names, lines)
         for (_, axes), panel in zip(named, panels, strict=True):
-            mark_cut_lines(axes, panel)
+            mark_cut_lines(axes, panel, _scale(panel))
     return figure
 
 
