@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_hex
 
 from midflight import Flow, Link, Scenario
 from midflight.plot import figure_of, plot_over_time, plot_spread
 from midflight.plot.panels import shown_panels
 from midflight.plot.strokes import rows_of
-from midflight.plot.style import chosen_style, labelled, looks_of, unused_labels
+from midflight.plot.style import SERIES, chosen_style, labelled, looks_of, unused_labels
 from midflight.plot.watched import watch
 
 
@@ -77,6 +78,46 @@ def test_a_column_has_the_chosen_label(legend: str) -> None:
     words = [found.get_title().get_text(), *(one.get_text() for one in found.get_texts())]
     assert "Sender" in {one.rstrip(":") for one in words}
     assert not [one for one in words if "Scheme" in one]
+
+
+def test_boxes_of_schemes_have_their_colours_and_no_legend() -> None:
+    schemes = ["vho", "sack", "freeze"]
+    columns: dict[str, list[Any]] = {
+        "flow": ["dl"] * 12,
+        "flows.dl.scheme": [one for one in schemes for _ in range(4)],
+        "handoffs.0.gap": ["1 s", "1 s", "2 s", "2 s"] * 3,
+        "duration_ns": [1e9 * (1 + one) for one in range(12)],
+    }
+    columns["duration_ns"][3] = None
+    how: Any = {"value": "duration_ns", "x": "flows.dl.scheme"}
+
+    def drawn(**more: Any) -> tuple[dict[str, str], str, Any]:
+        figure = figure_of(plot_spread, columns, "box", **how, **more)
+        (axes,) = figure.axes
+        names = [one.get_text() for one in axes.get_xticklabels()]
+        # The first ones of the bars are the fills.
+        boxes = [
+            one.patches[0] for one in axes.containers if one.patches[0].get_hatch() is not None
+        ]
+        colours = {names[round(one.get_center()[0])]: one.get_edgecolor() for one in boxes}
+        return {k: to_hex(v) for k, v in colours.items()}, axes.texts[0].get_text(), figure
+
+    colours, said, figure = drawn()
+    expected = {
+        one: SERIES[look].colour for one, look in zip(schemes, looks_of(schemes), strict=True)
+    }
+    assert len({*expected.values()}) == 3
+    assert colours == expected
+    assert not figure.legends
+    assert said.startswith("boxes")
+    # What the legend would say stands above.
+    _, said, figure = drawn(where={"handoffs.0.gap": ["1 s"]})
+    assert said.startswith("dl, gap")
+    assert not figure.legends
+    # Several lines have their own colours.
+    colours, _, figure = drawn(by=["handoffs.0.gap"])
+    assert figure.legends
+    assert len({*colours.values()}) == 1
 
 
 def test_a_label_of_a_column_counts_as_used() -> None:

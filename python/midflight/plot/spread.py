@@ -68,6 +68,7 @@ from midflight.plot.style import (
     Look,
     Size,
     check_format,
+    looks_of,
     size_in,
     style,
     usually,
@@ -95,6 +96,9 @@ _NAMED: Mapping[str, str] = {
     "box": "boxes stand side by side, however far apart their numbers are",
     "heatmap": "the cells of a map stand side by side, however far apart their numbers are",
 }
+
+#: What has a colour in all figures, as columns end.
+_OF_SCHEMES = ("scheme", "cc", "stack")
 
 #: What the marks of boxes are.
 _BOXES = "boxes from 25 to 75 %, lines at medians, whiskers from 5 to 95 %"
@@ -403,7 +407,7 @@ def spread_figure(
             x_refused=_NAMED.get(data.kind, "")
             or ("the axis has names" if data.categories is not None else ""),
             remark=data.remark,
-            detail=data.detail,
+            detail=_detail(data),
         )
     return figure
 
@@ -550,6 +554,26 @@ def _dodged(
     return x * np.exp(aside) if is_log else x + aside
 
 
+def _is_of_schemes(data: Spread) -> bool:
+    """Whether the boxes of a single line are of a scheme each, which the axis names: they have the
+    colours of these, and no legend.
+    """
+    x = data.axes[0][0] if data.axes else ""
+    names = data.categories is not None and len(data.categories) <= len(SERIES)
+    return data.kind == "box" and len(data.groups) == 1 and names and _last(x) in _OF_SCHEMES
+
+
+def _last(column: str) -> str:
+    return column.rpartition(".")[2]
+
+
+def _detail(data: Spread) -> str:
+    """What the marks are, and what else a legend would have."""
+    (label, *_) = (one.label for one in data.groups) if _is_of_schemes(data) else ("",)
+    is_named = label in data.x_title.split()
+    return data.detail if is_named else "; ".join(filter(None, (label, data.detail)))
+
+
 def _draw_boxes(axes: Axes, data: Spread, logs: Logs) -> None:
     step = 0.8 * _step(data) / max(1, len(data.groups))
     width = 0.775 * step
@@ -557,12 +581,18 @@ def _draw_boxes(axes: Axes, data: Spread, logs: Logs) -> None:
     top = (1.3 if logs.y else 1.04) * max(every, default=1.0) or 1.0
     low = min(one for one in every if one > 0) / 1.3 if logs.y else min(0.0, *every, 0.0)
     over = beyond(low, top, is_log=logs.y)
-    for place, (group, (look, number)) in enumerate(zip(data.groups, _styled(data), strict=True)):
+    for place, (group, styled) in enumerate(zip(data.groups, _styled(data), strict=True)):
         x = _dodged(data, group, place, step)
         points = np.array([quantiles_of(data, values) for values in group.values]).reshape(-1, 5)
         shown = np.minimum(points, over)
-        draw_boxes(axes, group.label, look, x, shown, width, number)
-        mark_endless(axes, x, points[:, 4], top, look)
+        if _is_of_schemes(data):
+            looks = looks_of(data.categories or ())
+            each = [("", SERIES[one], one, slice(at, at + 1)) for at, one in enumerate(looks)]
+        else:
+            each = [(group.label, *styled, slice(None))]
+        for label, look, number, part in each:
+            draw_boxes(axes, label, look, x[part], shown[part], width, number)
+            mark_endless(axes, x[part], points[part, 4], top, look)
     if logs.y:
         set_log(axes.yaxis, low, top)
     else:
