@@ -212,3 +212,25 @@ def test_an_interval_without_an_end_reaches_the_edges() -> None:
     found = [part.vertices[:, 1].tolist() for one in axes.collections for part in one.get_paths()]
     assert [low, high] in found
     assert [-30, -10] in [[round(y) for y in one] for one in found]
+
+
+@pytest.mark.parametrize("has_comparison", [True, False])
+@pytest.mark.parametrize("value", ["ratio", "difference"])
+def test_a_missing_ratio_names_the_comparison(
+    value: str, has_comparison: bool, tmp_path: Path
+) -> None:
+    folder = tmp_path / "sweep"
+    folder.mkdir()
+    (folder / "flows.csv").write_text("x,y,sent\n1,2,3\n")
+    if has_comparison:
+        (folder / "comparison.csv").write_text("flow,x,metric\n")
+    with pytest.raises(MidflightError) as caught:
+        plot_spread(folder, tmp_path / "a.png", "heatmap", x="x", y="y", value=value)
+    said = str(caught.value)
+    assert f'no column "{value}", which is of comparisons' in said
+    assert (str(folder / "comparison.csv") in said) == has_comparison
+    assert ("with compare KEY" in said) != has_comparison
+    # Others are no columns of comparisons.
+    with pytest.raises(MidflightError) as caught:
+        plot_spread(folder, tmp_path / "a.png", "heatmap", x="x", y="y", value="sentt")
+    assert "comparison" not in str(caught.value)

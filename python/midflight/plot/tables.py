@@ -27,6 +27,8 @@ TableSource: TypeAlias = str | Path | Columns | Any
 
 #: Tables of a folder of results, in the order in which they are searched for a measurement.
 TABLES = ("flows", "phases")
+#: Measurements of comparisons only.
+_COMPARED = ("ratio", "difference")
 
 
 def columns_of(source: TableSource, measured: str) -> Columns:
@@ -127,7 +129,23 @@ def read_columns(source: str | Path, y: str) -> Columns:
             break
     if not seen:
         raise _no_results(place)
+    if y in _COMPARED:
+        raise _only_compared(place, y, seen)
     raise missing_column("--y or --value", y, seen)
+
+
+def _only_compared(place: Path, y: str, columns: Sequence[str]) -> MidflightError:
+    """Return the error for a column of comparisons that is asked for of a folder's flows."""
+    files = sorted(place.glob("comparison*.csv"))
+    why = "the folder has no comparison, which midflight sweep makes with --compare KEY"
+    if files:
+        why = f'it is in "{files[0]}", which can be given in place of the folder'
+    return refusal(
+        f'--y or --value: the tables of flows have no column "{y}", which is of comparisons; {why}',
+        name="--y or --value",
+        value=y,
+        accepted=", ".join(columns),
+    )
 
 
 def check_is_table(source: str | Path) -> None:
