@@ -6,6 +6,7 @@ Runs are added some at a time, and none is kept but the times that flows took.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
@@ -43,8 +44,15 @@ def rows(table: Table | Columns) -> Iterator[dict[str, Any]]:
 
 
 def is_requests(row: Mapping[str, Any]) -> bool:
-    """Whether a row is that of the flow that carries the requests of an application."""
-    return bool(row["flow"] == f"{row['entry']}-requests")
+    """Whether a row is that of the flow that carries the requests of an application.
+
+    Without an entry, as in tables of other programs, none is.
+    """
+    flow, entry = str(row["flow"]), row.get("entry")
+    if entry is None or not flow.endswith("-requests"):
+        return False
+    # One of several alike has its number, and each of several connections has one.
+    return re.fullmatch("(-[0-9]+)?(-c[0-9]+)?-requests", flow.removeprefix(str(entry))) is not None
 
 
 def stacks_of(scenario: dict[str, Any]) -> str:

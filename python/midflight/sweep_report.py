@@ -155,26 +155,40 @@ def signed(ratio: float) -> str:
     return f"{100 * ratio:+.1f} %".replace("-", "\N{MINUS SIGN}")
 
 
+def signed_in(unit: str, value: float) -> str:
+    """A difference in a unit, of three digits, with its sign, which is no hyphen."""
+    digits = "+.3g" if abs(value) < 1000 else "+.0f"
+    return f"{value:{digits}} {unit}".rstrip().replace("-", "\N{MINUS SIGN}")
+
+
 def _short(summary: Summary) -> Iterator[str]:
     """Yield a sentence on each value that is compared: from what change to what, and how often the
-    interval of the change is above 0 or below it.
+    interval of the change is above 0 or below it. Against a mean of 0 the change is a difference.
     """
+    from midflight.plot.axis import unit_of
     from midflight.plot.style import labelled
 
+    unit, scale = unit_of(summary.metric)
     values = dict.fromkeys((one.flow, one.value) for one in summary.compared)
     flows = {flow for flow, _ in values}
     for flow, value in values:
         every = [one for one in summary.compared if (one.flow, one.value) == (flow, value)]
-        known = [one for one in every if math.isfinite(one.ratio)]
+        known = [one for one in every if math.isfinite(one.difference)]
         name = labelled(value) if len(flows) == 1 else f"{flow} with {labelled(value)}"
         if not known:
             yield f"{name}: in no pair both runs have a value"
             continue
-        low, high = (signed(one(each.ratio for each in known)) for one in (min, max))
-        change = low if low == high else f"{low} to {high}"
-        more = sum(one.ratio_low > 0 for one in known)
-        less = sum(one.ratio_high < 0 for one in known)
-        of = f" in {len(known)} of {len(every)} combinations" if len(every) > 1 else ""
+        changes = []
+        of_zero = [one for one in known if one.is_of_zero]
+        if relative := [one for one in known if not one.is_of_zero]:
+            low, high = (signed(one(each.ratio for each in relative)) for one in (min, max))
+            changes.append(_from_to(low, high, len(relative), len(every)))
+        if of_zero:
+            sizes = [one.difference * scale for one in of_zero]
+            low, high = (signed_in(unit, one(sizes)) for one in (min, max))
+            why = f" (no per cent: {labelled(known[0].baseline)} has 0)"
+            changes.append(_from_to(low, high, len(of_zero), len(every)) + why)
+        more, less = (sum(one.side == side for one in known) for side in (1, -1))
         sure = ""
         if summary.has_intervals and len(known) == 1:
             side = "above 0" if more else "below 0" if less else "on both sides of 0"
@@ -184,7 +198,13 @@ def _short(summary: Summary) -> Iterator[str]:
             sides = {"above 0": more, "below 0": less, "on both sides of 0": both}
             told = [f"{count} {side}" for side, count in sides.items() if count]
             sure = f"; intervals: {', '.join(told)}"
-        yield f"{name}: {change}{of}{sure}"
+        yield f"{name}: {', '.join(changes)}{sure}"
+
+
+def _from_to(low: str, high: str, count: int, among: int) -> str:
+    """The range of the changes of so many combinations."""
+    change = low if low == high else f"{low} to {high}"
+    return f"{change} in {count} of {among} combinations" if among > 1 else change
 
 
 def _joined(text: str) -> str:
@@ -217,16 +237,15 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
     values.
     """
     from midflight.plot.axis import axis_data, axis_figure
-    from midflight.plot.heatmaps import map_colours, map_of
     from midflight.plot.names import column_name
     from midflight.plot.paired import paired_maps, paired_shown
     from midflight.plot.spread import spread_figure, spread_of
     from midflight.plot.style import SERIES, figure_bytes, labelled
     from midflight.plot.tables import read_columns
-    from midflight.plot.usual import MOST_MAPS, free_axes, usual_by
+    from midflight.plot.usual import free_axes, usual_by
 
     metric, compared_in_pairs = summary.metric, summary.comparison_columns()
-    columns = _measured(read_columns(folder, metric), metric)
+    columns = every_flow = _measured(read_columns(folder, metric), metric)
     free = free_axes(asked.axes, asked.compare)
     x = next(iter(free), asked.compare or next(iter(asked.axes)))
     by = [asked.compare] if asked.compare is not None else usual_by(asked.axes, None, {x})
@@ -268,25 +287,45 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
         caption += f" {shares.detail}."
     yield {"image": image(spread_figure(shares)), "caption": caption}
     if len(free) >= 2:
-        how = {"value": metric, "x": free[0], "y": free[1]}
+        yield from _maps(asked, every_flow, metric, free[:2], image)
+
+
+def _maps(
+    asked: Sweep, columns: Columns, metric: str, sides: Sequence[str], image: Any
+) -> Iterator[dict[str, str]]:
+    """Yield maps over two axes of each flow, one for each value that is compared. Flows, which may
+    be as unlike as a video and a transfer, are not taken together, and have colours of their own.
+    """
+    from midflight.plot.axis import measured_flows
+    from midflight.plot.heatmaps import map_colours, map_of
+    from midflight.plot.names import column_name
+    from midflight.plot.spread import spread_figure, spread_of
+    from midflight.plot.usual import MOST_MAPS
+
+    values = [""] if asked.compare is None else list(asked.axes[asked.compare])
+    values, left_out = values[:_MOST_MAPS], values[_MOST_MAPS:]
+    flows = measured_flows(columns, metric, {})
+    most = max(1, _MOST_MAPS // len(values))
+    how: Any = {"value": metric, "x": sides[0], "y": sides[1]}
+    for flow in flows[:most]:
         found = []
-        if asked.compare is None:
-            found.append(spread_of(columns, "heatmap", **how))
-        else:
-            values = list(asked.axes[asked.compare])[:_MOST_MAPS]
-            for place in range(0, len(values), MOST_MAPS):
-                kept = {asked.compare: values[place : place + MOST_MAPS]}
-                found.append(spread_of(columns, "heatmap", by=[asked.compare], where=kept, **how))
+        for place in range(0, len(values), MOST_MAPS):
+            where = {"flow": [flow]}
+            if asked.compare is not None:
+                how["by"] = [asked.compare]
+                where[asked.compare] = values[place : place + MOST_MAPS]
+            found.append(spread_of(columns, "heatmap", where=where, **how))
         # The same colour is the same value in all of them.
         every = [map_of(one) for data in found for one in data.panels or [data]]
         colours = map_colours(every, signed=False)
+        of = column_name(metric) + (f" of {flow}" if len(flows) > 1 else "")
         for one in found:
             figure = spread_figure(replace(one, colours=colours, remark=""))
             caption = f"{of}: medians." if "medians" in one.value_title else f"{of}."
             wide = "yes" if one.panels else ""
             yield {"image": image(figure), "caption": caption, "is_wide": wide}
-        if asked.compare is not None and (rest := asked.axes[asked.compare][_MOST_MAPS:]):
-            yield {"image": "", "caption": f"No maps are drawn of {', '.join(rest)}."}
+    if left_out := [*flows[most:], *left_out]:
+        yield {"image": "", "caption": f"No maps are drawn of {', '.join(left_out)}."}
 
 
 def _only(columns: Columns, keep: Sequence[bool]) -> Columns:
@@ -298,15 +337,13 @@ def _only(columns: Columns, keep: Sequence[bool]) -> Columns:
 
 
 def _measured(columns: Columns, metric: str) -> Columns:
-    """The rows of the mobile node's flows, with the workload of the metric if it has one."""
-    from midflight.sweep_results import WORKLOAD_OF
+    """The rows of the mobile node's flows that the metric is made of (`measured_rows`)."""
+    from midflight.plot.axis import measured_rows
 
-    workload = WORKLOAD_OF.get(metric)
     if "moves" in columns:
         columns = _only(columns, [str(one) == "1" for one in columns["moves"]])
-    if workload is not None and "workload" in columns:
-        columns = _only(columns, [one == workload for one in columns["workload"]])
-    return columns
+    rows = {*measured_rows(columns, range(len(columns["flow"])), metric)}
+    return _only(columns, [row in rows for row in range(len(columns["flow"]))])
 
 
 def _most_runs(columns: Columns, names: Sequence[str]) -> int:

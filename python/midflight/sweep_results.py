@@ -26,7 +26,7 @@ from midflight import _core
 from midflight.percentiles import PERCENTILES, percentile_rows
 from midflight.refusal import refusal
 from midflight.results import Quartiles, difference_ci, quantile, quartiles, ratio_ci
-from midflight.run_tables import measures_of, plain_text
+from midflight.run_tables import is_requests, measures_of, plain_text
 
 __all__ = [
     "METRICS",
@@ -161,6 +161,19 @@ class Comparison:
     ratio_low: float
     ratio_high: float
 
+    @property
+    def is_of_zero(self) -> bool:
+        """Whether there is a difference but no ratio, as the mean of the baseline is 0."""
+        return bool(np.isfinite(self.difference) and not np.isfinite(self.ratio))
+
+    @property
+    def side(self) -> int:
+        """1 or -1 for a change whose whole interval is above or below 0, else 0."""
+        low, high = self.ratio_low, self.ratio_high
+        if self.is_of_zero:
+            low, high = self.difference - self.half_width, self.difference + self.half_width
+        return int(low > 0) - int(high < 0)
+
 
 def check_has_tables(folder: Path) -> None:
     """Raise `MidflightError` for the folder of a sweep whose cells are not all run."""
@@ -215,6 +228,9 @@ def groups(
     chance = Chance(axes)
     for row in percentile_rows(rows, metric) if metric in PERCENTILES else rows:
         if row["moves"] != "1" or (workload and row.get("workload") != workload):
+            continue
+        if is_requests(row):
+            # It has no result of its own.
             continue
         values = tuple(row[axis] for axis in by)
         group = found.setdefault((row["flow"], *values), Group(row["flow"], values))

@@ -271,6 +271,18 @@ class Summary:
                 "no value, as what is measured did not come to its end; a later end of the run may "
                 "help."
             )
+        baseline = self.compared[0].baseline
+        if of_zero := sum(one.is_of_zero for one in self.compared):
+            texts.append(
+                f"{of_zero} of {len(self.compared)} without per cent: there {baseline} has a mean "
+                "of 0."
+            )
+        endless = sum(math.isinf(one.ratio_low) and not one.is_of_zero for one in self.compared)
+        if endless:
+            texts.append(
+                f"{endless} of {len(self.compared)} intervals of the per cent have no ends: there "
+                f"that of the mean of {baseline} has 0 in it."
+            )
         return [textwrap.fill(text, WIDTH) for text in texts]
 
     def over(self) -> str:
@@ -339,5 +351,5 @@ def number(value: float) -> str:
 
 
 def per_cent(ratio: float) -> str:
-    """Return a ratio in per cent, or a dash where there is none."""
-    return "-" if math.isnan(ratio) else f"{100 * ratio:.1f}"
+    """Return a ratio in per cent, or a dash where there is none, or no end of its interval."""
+    return f"{100 * ratio:.1f}" if math.isfinite(ratio) else "-"

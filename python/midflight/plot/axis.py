@@ -49,6 +49,7 @@ from midflight.plot.tables import Columns, TableSource, columns_of, missing_colu
 from midflight.plot.usual import Shown, missing_argument, usual_shown
 from midflight.refusal import names_arguments, refusal
 from midflight.results import Quartiles, quartiles
+from midflight.run_tables import is_requests
 from midflight.sweep_results import is_sample
 
 if TYPE_CHECKING:
@@ -411,8 +412,9 @@ def measured_rows(columns: Columns, rows: Sequence[int], measured: str) -> list[
         if measured in {measure["name"] for measure in one["measures"]}
     }
     if "entry" in columns and "flow" in columns:
-        asks = {f"{entry}-requests" for entry in dict.fromkeys(map(str, columns["entry"]))}
-        rows = [row for row in rows if str(columns["flow"][row]) not in asks] or rows
+        names = {name: columns[name] for name in ("flow", "entry")}
+        asks = [is_requests({name: names[name][row] for name in names}) for row in rows]
+        rows = [row for row, asking in zip(rows, asks, strict=True) if not asking] or rows
     if not of or "workload" not in columns:
         return list(rows)
     return [row for row in rows if text_of(columns["workload"][row]) in of]

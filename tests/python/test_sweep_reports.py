@@ -1,0 +1,119 @@
+"""Reports of sweeps: changes against a mean of 0, flows of several kinds, and flows of requests."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from midflight.cli import main
+from midflight.sweep_report import _short
+from midflight.sweep_results import compare, groups
+from midflight.sweep_summary import Summary
+
+SCHEME, AT = "flows.film.scheme", "handoffs.0.at"
+
+
+def summary_of(stalls: dict[str, list[float]], metric: str = "rebuffer_ns") -> Summary:
+    """The comparison of schemes with these stalls, in seconds, at as many instants."""
+    rows = [
+        {
+            **{"flow": "film", "entry": "film", "moves": "1", "workload": "video", "run": "0"},
+            **{SCHEME: scheme, AT: f"{at} s", metric: str(value * 1e9), "digest": "0"},
+        }
+        for scheme, values in stalls.items()
+        for at, value in enumerate(values)
+    ]
+    grouped = groups(iter(rows), [SCHEME, AT], [SCHEME], metric)
+    compared = compare(grouped, [SCHEME], SCHEME, list(stalls))
+    nothing: Any = None
+    return Summary(nothing, metric, [SCHEME], grouped, compared, "x.csv", nothing, None)
+
+
+def test_a_change_against_a_mean_of_0_is_a_difference() -> None:
+    made = summary_of({"sack": [0, 0, 0], "freeze": [1, 1.25, 1.5], "vho": [0, 0, 0.5]})
+    freeze, vho = _short(made)
+    assert freeze == "freeze: +1.25 s (no per cent: sack has 0); its interval is above 0"
+    assert vho.startswith("vho: +0.167 s (no per cent")
+    assert vho.endswith("; its interval is on both sides of 0")
+    (_, line, _), (foot, *more) = made_lines(made), made.comparison_foot()
+    assert line[-6:] == ["3", "1.25", "0.621", "-", "-", "-"]
+    assert foot == "2 of 2 without per cent: there sack has a mean of 0."
+    assert not more
+
+
+def made_lines(made: Summary) -> list[list[str]]:
+    """The table of a comparison, which has no other axes."""
+    made.asked = type("Asked", (), {"compare": SCHEME})()  # type: ignore[assignment]
+    return made.comparison_lines(1e9)
+
+
+def test_an_interval_without_ends_is_a_dash_that_is_explained() -> None:
+    made = summary_of({"sack": [0, 0, 1], "freeze": [1, 1, 3]})
+    (_, line), (foot,) = made_lines(made), made.comparison_foot()
+    assert line[-3:] == ["400.0", "-", "-"]
+    assert "1 of 1 intervals of the per cent have no ends" in foot
+
+
+def test_without_a_pair_no_run_has_a_value() -> None:
+    made = summary_of({"sack": [float("nan")], "freeze": [1.0]})
+    assert list(_short(made)) == ["freeze: in no pair both runs have a value"]
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A video and a transfer over two settings and two schemes."""
+    folder = tmp_path_factory.mktemp("reports")
+    (folder / "x.toml").write_text(
+        'end = "40 s"\n[links.a]\nrate = "20 Mbit/s"\ndelay = "10 ms"\n'
+        '[links.b]\nrate = "10 Mbit/s"\ndelay = "20 ms"\n'
+        '[flows.film]\nworkload = "video"\nset = { video_length = "12 s" }\n'
+        '[flows.get]\nsize = "2 MB"\n[[handoffs]]\nat = "1 s"\nto = "b"\ngap = "300 ms"\n'
+    )
+    axes = (f"{SCHEME}=sack,freeze", "handoffs.0.gap=100ms,500ms,900ms", f"{AT}=0.5s,1s,1.5s")
+    words = ["sweep", str(folder / "x.toml"), "--out", str(folder / "out"), "--compare", SCHEME]
+    assert main([*words, *(word for axis in axes for word in ("--axis", axis))]) == 0
+    return folder / "out"
+
+
+def captions_of(page: Path) -> list[str]:
+    """The captions of the figures of a report."""
+    return re.findall(r"<figcaption>(.*?)</figcaption>", page.read_text(), re.DOTALL)
+
+
+def test_each_flow_has_its_own_maps(swept: Path, tmp_path: Path) -> None:
+    page = tmp_path / "x.html"
+    assert main(["report", str(swept), "--metric", "duration_ns", "--out", str(page)]) == 0
+    captions = [one.strip() for one in captions_of(page)]
+    assert captions[-2:] == ["Transfer time of film.", "Transfer time of get."]
+    page = tmp_path / "y.html"
+    assert main(["report", str(swept), "--metric", "rebuffer_ns", "--out", str(page)]) == 0
+    assert captions_of(page)[-1].strip() == "Playback stalled."
+
+
+def test_flows_of_requests_are_no_results(
+    swept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "x.html"
+    assert main(["report", str(swept), "--metric", "duration_ns", "--out", str(page)]) == 0
+    text = page.read_text()
+    assert "film with freeze" in text
+    assert "get with freeze" in text
+    assert "film-requests" not in text
+    copy = tmp_path / "copy"
+    axes = [f"{SCHEME}=sack,freeze", "handoffs.0.gap=100ms"]
+    words = ["sweep", str(swept.parent / "x.toml"), "--out", str(copy), "--compare", SCHEME]
+    capsys.readouterr()
+    words += [word for axis in axes for word in ("--axis", axis)]
+    assert main([*words, "--metric", "duration_ns"]) == 0
+    printed = capsys.readouterr().out
+    assert "film" in printed
+    assert "film-requests" not in printed
+    with (copy / "comparison-duration_ns.csv").open() as file:
+        assert {row["flow"] for row in csv.DictReader(file)} == {"film", "get"}
+    # They are in the tables of all results.
+    with (copy / "flows.csv").open() as file:
+        assert "film-requests" in {row["flow"] for row in csv.DictReader(file)}
