@@ -107,6 +107,8 @@ _MOST_FLOWS = 3
 APART_PT, ARROWS_APART_PT = 2.0, 5.0
 #: ... and take up no more than this share of the way to the next x.
 _SHARE_OF_STEP = 0.4
+#: The room between two numbers below an axis, and the height of a name, in points.
+_TICKS_APART_PT, _NAME_PT = 5.0, 8.0
 _USUAL_IN = (COLUMN_IN * 1.25, 2.9)
 
 
@@ -679,14 +681,23 @@ def dodge(
 
 
 def name_categories(axes: Axes, categories: Sequence[str], width_in: float) -> None:
+    """Name places side by side: if there is no room, some of several numbers, and names turned."""
     room = (width_in - 0.6) * 72 / max(1, len(categories))
     names = [labelled(name) for name in categories]
-    turned = any(text_width(name, 7) > room for name in names)
+    widest = max((text_width(name, 7) for name in names), default=0.0)
+    turn, every = 0, 1
+    if all(_QUANTITY.fullmatch(name) for name in categories):
+        every = max(1, math.ceil((widest + _TICKS_APART_PT) / room))
+    elif widest > room:
+        # Names that are turned stand behind each other by a line.
+        turn = 30 if room >= 2 * _NAME_PT else 90
+        every = max(1, math.ceil(_NAME_PT / room))
     axes.set_xticks(
-        range(len(names)),
-        names,
-        rotation=30 if turned else 0,
-        ha="right" if turned else "center",
+        range(0, len(names), every),
+        names[::every],
+        rotation=turn,
+        ha="right" if turn else "center",
+        va="center" if turn == 90 else "top",
         rotation_mode="anchor",
         parse_math=False,
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from midflight.plot.style import Look, lighter
 
 if TYPE_CHECKING:
@@ -34,8 +36,11 @@ def draw_boxes(
     `SERIES`; the legend has their fill.
 
     A row of `points` has 5, 25, 50, 75 and 95 % of the values: the end of a whisker, the box with
-    its median, and the end of the other whisker. A row of nan has no box.
+    its median, and the end of the other whisker. A row of nan has no box, and one of equal values a
+    marker: its box would be the black line of the median.
     """
+    alone = np.ptp(points, axis=1) == 0
+    _draw_markers(axes, label if alone.all() else "_nolegend_", look, x[alone], points[alone, 2])
     fill: dict[str, Any] = {
         "facecolor": lighter(look.colour, 0.3),
         "edgecolor": look.colour,
@@ -44,7 +49,7 @@ def draw_boxes(
         "zorder": 4,
     }
     thin: dict[str, Any] = {"color": look.colour, "linewidth": 0.8, "zorder": 3}
-    for at, (p5, q1, median, q3, p95) in zip(x, points, strict=True):
+    for at, (p5, q1, median, q3, p95) in zip(x[~alone], points[~alone], strict=True):
         if math.isnan(median):
             continue
         axes.plot([at, at], [p5, q1], **thin)
@@ -59,3 +64,22 @@ def draw_boxes(
         edge: dict[str, Any] = {"facecolor": "none", "edgecolor": look.colour, "linewidth": 0.8}
         axes.bar(at, q3 - q1, width, q1, zorder=5.5, **edge)
         axes.plot(sides, [median] * 2, color="black", linewidth=_MEDIAN_PT, zorder=6, **line)
+
+
+def _draw_markers(
+    axes: Axes, label: str, look: Look, x: NDArray[Any], values: NDArray[Any]
+) -> None:
+    if not x.size:
+        return
+    axes.plot(
+        x,
+        values,
+        label=label,
+        linestyle="none",
+        marker=look.marker,
+        markersize=0.85 * look.size,
+        markerfacecolor=look.colour if look.filled else "white",
+        markeredgecolor=look.colour,
+        markeredgewidth=0.8,
+        zorder=4,
+    )

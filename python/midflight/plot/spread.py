@@ -279,7 +279,9 @@ def _lines(
                 group.counts.append(counts_of(columns, mine[0]))
             group.values.append(each)
         groups.append(group)
-    over, detail = "", _BOXES if kind == "box" else ""
+    over, detail = "", ""
+    if kind == "box":
+        detail = _box_words(Spread(kind, "", "", groups, is_time=is_time))
     taken: Sequence[str] = ()
     if kind == "interval":
         counts = [number for group in groups for number, _ in group.counts]
@@ -291,7 +293,8 @@ def _lines(
         endless = any(math.isinf(one) for group in groups for ends in group.ends for one in ends)
         detail += "; arrows: intervals without an end" * endless
     if kind == "box" and misses:
-        detail += "; arrows where more than 5 % of the runs did not finish"
+        runs = "runs" if detail.startswith("no boxes") else "more than 5 % of the runs"
+        detail += f"; arrows where {runs} did not finish"
     # The values of these are the samples that are counted.
     pooled = pooled_words(columns, value, {x, *by, *taken}, kept)
     detail = "; ".join(filter(None, (detail, pooled)))
@@ -401,7 +404,7 @@ def spread_figure(
             data.lines_title,
             title=title,
             kind=data.name or data.kind,
-            entries=_entries(data),
+            entries=_entries(axes, data),
             seen=_places(data),
             units=_units(data),
             x_refused=_NAMED.get(data.kind, "")
@@ -518,10 +521,14 @@ def _styled(data: Spread) -> list[tuple[Look, int]]:
     return line_looks(data.by, keys, labels)
 
 
-def _entries(data: Spread) -> dict[str, Any]:
-    """The entries of the legend where they are not the lines; boxes have fills."""
+def _entries(axes: Axes, data: Spread) -> dict[str, Any]:
+    """The entries of the legend where they are not the lines; boxes have fills, or markers."""
+    if data.kind == "box":
+        drawn, names = axes.get_legend_handles_labels()
+        found = dict(zip(names, drawn, strict=True))
+        return {one.label: found[one.label] for one in data.groups if one.label in found}
     keys = [one.key for one in data.groups]
-    if data.kind == "box" or any(len(key) != len(data.by) for key in keys):
+    if any(len(key) != len(data.by) for key in keys):
         return {}
     return few_entries(data.by, keys, _looks(data))
 
@@ -598,6 +605,19 @@ def _draw_boxes(axes: Axes, data: Spread, logs: Logs) -> None:
     else:
         axes.set_ylim(low, top)
     open_edges(axes, [*axes.lines, *axes.patches])
+
+
+def _box_words(data: Spread) -> str:
+    """What the marks of boxes are, and those of runs with the same value."""
+    cells = [
+        values if data.is_time else known_of(values)
+        for group in data.groups
+        for values in group.values
+    ]
+    if all(len(one) == 1 for one in cells):
+        return "no boxes, as each is of one run"
+    alike = any(len({*quantiles_of(data, one)}) == 1 for one in cells if known_of(one))
+    return f"{_BOXES}; markers where runs are alike" if alike else _BOXES
 
 
 def _draw_endless(axes: Axes, x: _Values, low: _Values, high: _Values, look: Look) -> None:

@@ -79,6 +79,13 @@ def usual_shown(
         value = main_metrics(read_flows(Path(source)))[0]
     if kind == "cdf":
         x = None
+    elif x is None and kind == "box":
+        # Samples are in the boxes, not side by side.
+        places = [key for key in free_axes(axes, compare) if not is_sample(key)]
+        places += [str(compare)] if compare in axes else []
+        x = next((key for key in places if key not in by), None)
+        if x is None:
+            x, by = (by[0], by[1:]) if has_by else ("flow", [])
     elif x is None:
         places = [key for key in free_axes(axes, compare) if key != y]
         x = next(iter(places), compare if compare in axes else None)

@@ -1,0 +1,133 @@
+"""Boxes of results: values that are alone at their place, what stands side by side, and names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from midflight.cli import main
+from midflight.plot import figure_of, plot_spread
+from midflight.plot.style import SERIES
+
+SCHEME, AT, GAP = "flows.download.scheme", "handoffs.0.at", "handoffs.0.gap"
+
+
+def boxes(values: Sequence[Sequence[float | None]], **more: Any) -> Any:
+    """Boxes of the values, in seconds, of two lines at the same places, one after the other."""
+    half = len(values) // 2
+    cells = [(place % half, "ab"[place // half], one) for place, one in enumerate(values)]
+    rows = [(place, line, one) for place, line, each in cells for one in each]
+    columns = {
+        "x": [f"at {place}" for place, _, _ in rows],
+        "line": [line for _, line, _ in rows],
+        "duration_ns": [None if one is None else one * 1e9 for _, _, one in rows],
+    }
+    how: Any = {"x": "x", "value": "duration_ns", "by": ["line"]} | more
+    return figure_of(plot_spread, columns, "box", **how)
+
+
+def names_in(figure: Any) -> list[str]:
+    (legend,) = figure.legends
+    return [text.get_text() for text in legend.get_texts()]
+
+
+def words_of(figure: Any) -> str:
+    """The caption above the axes."""
+    texts = [*figure.texts, *(text for axes in figure.axes for text in axes.texts)]
+    return " ".join(word for text in texts for word in text.get_text().split())
+
+
+def test_single_runs_are_markers_of_their_line() -> None:
+    figure = boxes([[1.0], [2.0], [3.0], [4.0]])
+    (axes,) = figure.axes
+    assert not axes.patches
+    marked = [line for line in axes.lines if line.get_marker() not in ("", "None", None)]
+    assert [line.get_ydata().tolist() for line in marked] == [[1.0, 2.0], [3.0, 4.0]]
+    assert [line.get_marker() for line in marked] == [look.marker for look in SERIES[:2]]
+    assert "no boxes, as each is of one run" in words_of(figure)
+    assert names_in(figure)[-2:] == ["a", "b"]
+
+
+def test_alike_runs_are_a_marker_beside_boxes() -> None:
+    figure = boxes([[1.0, 1.0], [2.0, 2.0], [3.0, 4.0], [4.0]])
+    (axes,) = figure.axes
+    marked = [line for line in axes.lines if line.get_marker() not in ("", "None", None)]
+    assert [line.get_ydata().tolist() for line in marked] == [[1.0, 2.0], [4.0]]
+    assert axes.patches
+    assert "markers where runs are alike" in words_of(figure)
+    # The legend has the order of the lines, whatever their marks are.
+    assert names_in(figure)[-2:] == ["a", "b"]
+    assert "markers" not in words_of(boxes([[1.0, 2.0], [3.0, 4.0]]))
+
+
+def test_a_single_run_without_an_end_has_no_marker() -> None:
+    figure = boxes([[1.0], [None], [3.0], [4.0]])
+    (axes,) = figure.axes
+    low, high = axes.get_ylim()
+    marked = [line for line in axes.lines if line.get_marker() == SERIES[0].marker]
+    shown = [[one for one in line.get_ydata() if low <= one <= high] for line in marked]
+    assert shown == [[1.0]]
+    assert "arrows where runs did not finish" in words_of(figure)
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two schemes at six instants."""
+    folder = tmp_path_factory.mktemp("boxes") / "out"
+    axes = (f"{SCHEME}=sack,freeze", f"{AT}=1s,1.5s,2s,2.5s,3s,3.5s")
+    words = ["sweep", "wifi-to-lte", "--out", str(folder), "--compare", SCHEME]
+    assert main([*words, *(word for axis in axes for word in ("--axis", axis))]) == 0
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("options", "shown"),
+    [
+        ((), f"--x {SCHEME}"),
+        (("--by", SCHEME), f"--x {SCHEME}"),
+        (("--by", "flow"), f"--x {SCHEME} --y duration_ns --by flow"),
+        (("--x", AT), f"--x {AT} --y duration_ns --by {SCHEME}"),
+    ],
+)
+def test_instants_are_in_the_boxes(
+    swept: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    options: Sequence[str],
+    shown: str,
+) -> None:
+    words = ["plot", str(swept), "--kind", "box", "--value", "duration_ns", *options]
+    assert main([*words, "--out", str(tmp_path / "x.svg")]) == 0
+    assert f"the figure shows {shown}" in capsys.readouterr().err
+
+
+def labels_below(names: Sequence[str], **how: Any) -> tuple[list[str], float]:
+    """The names of the places on the axis, and how far they are turned."""
+    columns = {"x": list(names), "sent": [float(one) for one in range(len(names))]}
+    figure = figure_of(plot_spread, columns, "box", x="x", value="sent", **how)
+    labels = figure.axes[0].get_xticklabels()
+    return [one.get_text() for one in labels], labels[0].get_rotation()
+
+
+def test_numbers_below_boxes_are_thinned_where_there_is_no_room() -> None:
+    numbers = [f"{3 + one / 4:g} s" for one in range(25)]
+    few, turn = labels_below(numbers, size=(3.5, 2.5))
+    assert turn == 0
+    assert few[0] == "3"
+    assert 4 < len(few) < 13
+    every, _ = labels_below(numbers, size=(12.0, 2.5))
+    assert len(every) == 25
+
+
+def test_names_below_boxes_are_turned_and_then_thinned() -> None:
+    assert labels_below(["one", "two"]) == (["one", "two"], 0.0)
+    names = [f"a long name {one}" for one in "abcdef"]
+    assert labels_below(names) == (names, 30.0)
+    many = [f"{one} and some" for one in "abcdefghijklmnopqrstu"]
+    assert labels_below(many) == (many, 90.0)
+    few, turn = labels_below([f"name{one}x" for one in range(90)])
+    assert turn == 90
+    assert 20 < len(few) < 46
