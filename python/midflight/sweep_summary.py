@@ -271,7 +271,7 @@ class Summary:
                 "no value, as what is measured did not come to its end; a later end of the run may "
                 "help."
             )
-        baseline = self.compared[0].baseline
+        baseline = self.compared[0].baseline if self.compared else ""
         if of_zero := sum(one.is_of_zero for one in self.compared):
             texts.append(
                 f"{of_zero} of {len(self.compared)} without per cent: there {baseline} has a mean "

@@ -1,4 +1,4 @@
-"""Boxes of results: values that are alone at their place, what stands side by side, and names."""
+"""Boxes and maps of results: values alone at their place, what stands side by side, and names."""
 
 from __future__ import annotations
 
@@ -131,3 +131,28 @@ def test_names_below_boxes_are_turned_and_then_thinned() -> None:
     few, turn = labels_below([f"name{one}x" for one in range(90)])
     assert turn == 90
     assert 20 < len(few) < 46
+
+
+def letters_of(rows: int, height: float) -> set[float]:
+    """The sizes of the numbers in a map, which are no higher than their cells."""
+    places = [(x, y) for y in range(rows) for x in range(3)]
+    columns = {
+        "x": [str(x) for x, _ in places],
+        "y": [str(y) for _, y in places],
+        "sent": [float(x + y) for x, y in places],
+    }
+    how: Any = {"x": "x", "y": "y", "value": "sent", "size": (4.0, height)}
+    figure = figure_of(plot_spread, columns, "heatmap", **how)
+    figure.canvas.draw()
+    axes = figure.axes[0]
+    cell = axes.get_window_extent().height / rows
+    drawn = [one for one in axes.texts if one.get_text().isdigit()]
+    assert all(one.get_window_extent().height <= 1.05 * cell for one in drawn)
+    return {one.get_fontsize() for one in drawn}
+
+
+def test_numbers_of_a_map_are_no_higher_than_their_cells() -> None:
+    (usual,), (small,) = letters_of(8, 2.9), letters_of(25, 2.9)
+    assert 4.4 <= small < usual
+    assert not letters_of(40, 2.9)
+    assert letters_of(40, 6.0)

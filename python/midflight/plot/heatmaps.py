@@ -42,6 +42,8 @@ __all__ = ["heatmap_of", "heatmaps_figure", "map_colours", "map_of"]
 _IN_ROW = 3
 #: The room that names of rows and the colour bar take up, in inches.
 _BESIDE_IN = 1.3
+#: That of the names and titles of the columns of a row of maps, and that of the text above all.
+_BELOW_IN, _ABOVE_IN = 0.5, 0.3
 #: The size of a map, and the height of each row of several.
 _USUAL_IN, _ROW_IN = (COLUMN_IN * 1.25, 2.9), 2.5
 #: Why the ends of the axes cannot be chosen.
@@ -188,7 +190,8 @@ def heatmaps_figure(data: Spread, *, title: str | None = None, size: Size | None
     width, height = size_in(size, usual)
     digits = decimals(np.concatenate([one.finite for one in maps]))
     room = max(0.3, width - _BESIDE_IN) / in_row * 72
-    letters = letters_pt(maps, digits, room, signed=colours.is_signed)
+    room_up = ((height - _ABOVE_IN) / lines - _BELOW_IN) * 72
+    letters = letters_pt(maps, digits, (room, room_up), signed=colours.is_signed)
     detail = _detail(data, maps, is_written=letters is not None)
     with style():
         from matplotlib.figure import Figure

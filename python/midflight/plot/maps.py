@@ -33,6 +33,8 @@ __all__ = [
 _MOST_WRITTEN, _MOST_ACROSS = 150, 16
 #: The largest letters of the values in a map of usual and of many columns, and the smallest.
 _LARGE_PT, _SMALL_PT, _LEAST_PT = 6.5, 5.5, 4.4
+#: The letters have at most this share of the height of a cell.
+_OF_HEIGHT = 0.8
 #: Values that are farther from the quartiles than so many times their distance have no say in the
 #: scale of the colours, if they are no more than this share of all.
 _FAR, _FEW = 3.0, 0.15
@@ -184,9 +186,11 @@ def draw_map(
     return image
 
 
-def letters_pt(maps: Sequence[Map], digits: int, room_pt: float, *, signed: bool) -> float | None:
+def letters_pt(
+    maps: Sequence[Map], digits: int, room_pt: tuple[float, float], *, signed: bool
+) -> float | None:
     """Return the size of the letters with which the numbers of maps beside each other, each so
-    wide, fit into their cells; None if there is no room for them.
+    wide and high, fit into their cells; None if there is no room for them.
     """
     sizes = [_text_pt(one, _texts(one, digits, signed=signed).values(), room_pt) for one in maps]
     known = [one for one in sizes if one is not None]
@@ -205,14 +209,15 @@ def _texts(shown: Map, digits: int, *, signed: bool) -> dict[tuple[int, int], st
     return found
 
 
-def _text_pt(shown: Map, texts: Collection[str], room_pt: float) -> float | None:
+def _text_pt(shown: Map, texts: Collection[str], room_pt: tuple[float, float]) -> float | None:
     """The size of the letters with which the texts fit into the cells; None without room."""
-    across = len(shown.columns)
+    (wide, high), across = room_pt, len(shown.columns)
     if shown.cells.size > _MOST_WRITTEN or across > _MOST_ACROSS:
         return None
     most = _SMALL_PT if across > 9 else _LARGE_PT
     widest = max((text_width(one, most) for one in texts), default=0.0)
-    fits = most * 0.94 * room_pt / across / widest if widest else most
+    fits = most * 0.94 * wide / across / widest if widest else most
+    fits = min(fits, _OF_HEIGHT * high / max(1, len(shown.cells)))
     return min(most, fits) if fits >= _LEAST_PT else None
 
 
