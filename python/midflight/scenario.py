@@ -539,6 +539,7 @@ def read_plan(
         raise FileNotFoundError(errno.ENOENT, no_such_file(str(file)))
     if path.suffix not in (".toml", ".json"):
         check_is_no_recording(path)
+        check_is_no_table(path)
     text = read_limited(path)
     # JSON, such as a canonical form, is recognised by its name. The files that a user gives to a
     # starter are in the working directory, not in the package.
@@ -547,6 +548,19 @@ def read_plan(
     if texts:
         texts = with_words(_parsed(text, name), texts)
     return _core.Plan(text, name=name, sets=texts, policies=check_policies(policies))
+
+
+def check_is_no_table(path: Path) -> None:
+    """Refuse a file of results where a scenario is expected. Raises `MidflightError`."""
+    kind = {".csv": "CSV", ".parquet": "Parquet"}.get(path.suffix.lower())
+    if kind is not None:
+        raise refusal(
+            f'"{path}" is a table in {kind}, and a scenario is in TOML; `midflight plot` draws '
+            "results in tables",
+            name="file",
+            value=path,
+            accepted="a scenario file in TOML, or the name of a starter",
+        )
 
 
 def no_such_file(file: str) -> str:

@@ -17,7 +17,7 @@ from midflight.refusal import names_arguments
 from midflight.report import check_page, data_url, environment
 from midflight.run_report import event_cells, flow_settings, link_cells
 from midflight.run_tables import counted, stacks_of
-from midflight.sweep_summary import MOST_LINES, Summary, check_by
+from midflight.sweep_summary import MOST_LINES, Summary, check_by, check_has_measure
 
 if TYPE_CHECKING:
     from midflight.plot.tables import Columns
@@ -85,6 +85,7 @@ def sweep_report_html(
         )
     asked = Sweep.read(folder, policies=policies)
     check_has_tables(folder)
+    check_has_measure(metric, asked)
     summary = Summary.of(asked, folder, metric, check_by(by, asked))
     scenario = json.loads(asked.scenario)
     words, unit = METRICS[summary.metric]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import math
 import textwrap
 from collections import Counter
@@ -21,13 +22,15 @@ if TYPE_CHECKING:
     from midflight.sweep_results import Comparison, Group
     from midflight.unmet import Unmet
 
-__all__ = ["MOST_LINES", "Summary", "check_by"]
+__all__ = ["MOST_LINES", "Summary", "check_by", "check_has_measure"]
 
 # Lines of a table that is printed.
 MOST_LINES = 60
 #: Of more lines the first and the last are printed.
 MOST_PRINTED = 24
 WIDTH = 96
+#: A metric that all flows have.
+_OF_ALL = "goodput_bps"
 
 
 class Summary:
@@ -329,6 +332,23 @@ def check_by(keys: Sequence[str] | None, asked: Sweep) -> list[str] | None:
                 accepted=accepted,
             )
     return [key for key in asked.axes if key in keys or key == asked.compare]
+
+
+def check_has_measure(metric: str | None, asked: Sweep) -> None:
+    """Raise `MidflightError` for the measure of a workload that no flow of a sweep has."""
+    from midflight import _core
+
+    measured = ((one["name"], of["name"]) for one in _core.workloads() for of in one["measures"])
+    having = [name for name, measure in measured if measure == metric]
+    flows = json.loads(asked.scenario)["flows"].values()
+    is_varied = any(key.endswith(".workload") or key.count(".") == 1 for key in asked.axes)
+    if having and not is_varied and not any(one.get("workload") in having for one in flows):
+        raise refusal(
+            f'--metric {metric} is of flows with workload = "{having[0]}", and no flow has that',
+            name="--metric",
+            value=metric,
+            accepted=f'the measure of a workload of the flows, or one such as "{_OF_ALL}"',
+        )
 
 
 def first_and_last(cells: Sequence[Sequence[str]]) -> list[Sequence[str]]:

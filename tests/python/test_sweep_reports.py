@@ -117,3 +117,44 @@ def test_flows_of_requests_are_no_results(
     # They are in the tables of all results.
     with (copy / "flows.csv").open() as file:
         assert "film-requests" in {row["flow"] for row in csv.DictReader(file)}
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["report", "{out}", "--metric", "load_ns"], 'of flows with workload = "web", and no flow'),
+        (["plot", "{empty}", "--x", "a", "--y", "b"], 'empty.csv" is empty; expected a table'),
+        (["plot", "{empty}"], 'empty.csv" is empty; expected a table, whose first line names'),
+        (["run", "{out}/flows.csv"], "is a table in CSV, and a scenario is in TOML; `midflight pl"),
+        (["run", "{empty}"], 'empty.csv" is a table in CSV'),
+        (["sweep", "{out}/flows.PARQUET"], "is a table in Parquet"),
+    ],
+)
+def test_files_and_metrics_that_do_not_fit_are_refused(
+    swept: Path,
+    tmp_path: Path,
+    words: list[str],
+    expected: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    empty, out = tmp_path / "empty.csv", tmp_path / "out"
+    empty.touch()
+    out.mkdir()
+    for file in swept.glob("*.*"):
+        (out / file.name).write_bytes(file.read_bytes())
+    (out / "flows.PARQUET").write_text("x")
+    args = [one.format(empty=empty, out=out) for one in words]
+    target = tmp_path / "made.html" if words[0] == "report" else tmp_path / "made.png"
+    assert main([*args, "--out", str(target)]) == 2
+    assert expected in capsys.readouterr().err
+    assert not target.exists()
+
+
+def test_a_sweep_without_a_comparison_has_a_report(swept: Path, tmp_path: Path) -> None:
+    out, page = tmp_path / "out", tmp_path / "x.html"
+    words = ["sweep", str(swept.parent / "x.toml"), "--out", str(out)]
+    words += ["--axis", "handoffs.0.gap=100ms,500ms", "--axis", "links.b.rate=5Mbit/s,8Mbit/s"]
+    assert main(words) == 0
+    assert main(["report", str(out), "--metric", "duration_ns", "--out", str(page)]) == 0
+    captions = [one.strip() for one in captions_of(page)]
+    assert captions[-2:] == ["Transfer time of film.", "Transfer time of get."]

@@ -163,6 +163,7 @@ def sweep(
     from midflight.meant import or_all
     from midflight.sweep import SHARD_CELLS, Sweep
     from midflight.sweep_results import METRICS
+    from midflight.sweep_summary import check_has_measure
 
     if metric is not None and metric not in METRICS:
         others = or_all(metric, METRICS, "`midflight list metrics` has all")
@@ -225,20 +226,6 @@ def sweep(
         print()
     else:
         print(made.text(folder))
-
-
-def check_has_measure(metric: str | None, asked: Sweep) -> None:
-    """Refuse the measure of a workload that no flow has."""
-    from midflight import _core
-
-    measured = ((one["name"], of["name"]) for one in _core.workloads() for of in one["measures"])
-    having = [name for name, measure in measured if measure == metric]
-    flows = json.loads(asked.scenario)["flows"].values()
-    is_varied = any(key.endswith(".workload") or key.count(".") == 1 for key in asked.axes)
-    if having and not is_varied and not any(one.get("workload") in having for one in flows):
-        raise UserError(
-            f'--metric {metric} is of flows with workload = "{having[0]}", and no flow has that'
-        )
 
 
 def read_axes(words: Sequence[str]) -> dict[str, Any]:

@@ -218,12 +218,18 @@ def _has_pyarrow() -> bool:
 def _read_table(file: Path) -> Columns:
     """Return the columns of a CSV or Parquet file."""
     try:
-        return _read_parquet(file) if file.suffix == ".parquet" else _read_csv(file)
+        columns = _read_parquet(file) if file.suffix == ".parquet" else _read_csv(file)
     except (ValueError, IndexError, csv_files.Error) as error:
         kind = "Parquet" if file.suffix == ".parquet" else "CSV, in UTF-8 and with all columns"
         raise refusal(
             f'"{file}" is not a table in {kind}', name="table", value=file, accepted=kind
         ) from error
+    if not columns:
+        accepted = "a table, whose first line names its columns"
+        raise refusal(
+            f'"{file}" is empty; expected {accepted}', name="table", value=file, accepted=accepted
+        )
+    return columns
 
 
 def _read_parquet(file: Path) -> Columns:
