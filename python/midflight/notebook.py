@@ -135,7 +135,7 @@ def _results(sweep: Sweep, folder: Path | None) -> str:
 
     assert folder is not None
     try:
-        summary = Summary.of(sweep, folder, None)
+        summary = Summary.of(sweep, folder)
     except MidflightError as error:
         # Such as a policy that `Sweep.read` was not given.
         return _text(str(error))

@@ -5,7 +5,8 @@ stored under a hash of its content and of the model version, it is written compl
 and existing shards are not run again: an interrupted sweep can be resumed, and any number of
 machines can each run a share of it::
 
-    DIR/sweep.json             the scenario, the axes, and how many cells there are
+    DIR/sweep.json             the scenario, the axes, how many cells there are, and what is
+    compared by which metric
     DIR/shards/ADDRESS/        flows.csv and phases.csv of the cells of one shard, and their sums
     DIR/flows.csv, phases.csv  all of them together, and as Parquet where pyarrow is installed
     DIR/comparison.csv         the values of one axis against each other; of another metric than the
@@ -38,6 +39,13 @@ from midflight.policy import sources
 from midflight.refusal import refusal
 from midflight.remark import plans_of_flows, remarks_of, warn_of
 from midflight.run_tables import csv_row
+from midflight.sweep_folder import (
+    TABLES,
+    check_metric,
+    read_definition,
+    refuse_another,
+    shard_cells_of,
+)
 from midflight.sweep_tables import concatenate, read_table, write_parquet
 
 if TYPE_CHECKING:
@@ -57,12 +65,10 @@ ROWS_AT_A_TIME = 500_000
 MOST_CELLS = 100_000_000
 #: Values of an axis, which are held in memory.
 MOST_VALUES = 1_000_000
-TABLES = ("flows", "phases")
 #: Version of the columns of shards' tables: shards of other versions are not merged with them.
 COLUMNS = 2
 #: The file with the hashes of a shard's tables: a damaged shard is run again.
 SUMS = "sums.json"
-COMPARISON = "comparison"
 
 Progress = Callable[[int, int], object]
 
@@ -211,6 +217,9 @@ class Sweep:
     policies: Policies | None = None
     #: The folder with its results, if it was read from one or run there.
     folder: Path | None = field(default=None, compare=False)
+    #: What is summarised, and the handoff or change after which; None is the usual one.
+    metric: str | None = None
+    phase: int | None = None
 
     @classmethod
     def of(
@@ -219,20 +228,24 @@ class Sweep:
         axes: Mapping[str, str | Sequence[Value]] | None = None,
         *,
         compare: str | None = None,
+        metric: str | None = None,
+        phase: int | None = None,
         shard_cells: int = SHARD_CELLS,
         policies: Policies | None = None,
     ) -> Self:
         """Return the sweep of a scenario over these axes, or over those that it has itself.
 
         The scenario may be a file, or the name of a starter. A path may have a `*` for every name,
-        as in `flows.*.scheme`. Raises `MidflightError` for invalid axes; every value is checked
-        once.
+        as in `flows.*.scheme`. `metric` and `phase` are what the results are summarised by, as
+        `--metric` and `--phase` of the command. Raises `MidflightError` for invalid axes; every
+        value is checked once.
         """
         from midflight import _core
         from midflight.plot.history import plan_of
         from midflight.scenario import changed_words
 
         check_axes(axes, compare)
+        check_metric(metric, phase)
         plan = plan_of(scenario, policies=policies)
         values = json.loads(plan.canonical)
         own = values.pop("sweep", None) or {}
@@ -255,6 +268,8 @@ class Sweep:
             compare or own.get("compare"),
             shard_cells,
             policies,
+            metric=metric,
+            phase=phase,
         )
         if sweep.compare is not None and sweep.compare not in sweep.axes:
             accepted = ", ".join(sweep.axes)
@@ -389,6 +404,8 @@ class Sweep:
             "cells": self.cells,
             "shard_cells": self.shard_cells,
             "compare": self.compare,
+            "metric": self.metric,
+            "phase": self.phase,
             "policies": sources(self.policies),
             "axes": {key: list(values) for key, values in self.axes.items()},
             "scenario": json.loads(self.scenario),
@@ -404,7 +421,9 @@ class Sweep:
         found = read_definition(folder)
         axes = found["axes"]
         scenario = json.dumps(found["scenario"])
-        return cls(scenario, axes, found.get("compare"), found["shard_cells"], policies, folder)
+        printed: Any = {key: found.get(key) for key in ("compare", "metric", "phase")}
+        cells = found["shard_cells"]
+        return cls(scenario, axes, shard_cells=cells, policies=policies, folder=folder, **printed)
 
     def shards(self) -> Iterator[Shard]:
         """Yield the shards, each with its address."""
@@ -558,7 +577,7 @@ class Sweep:
         definition = self.definition()
         file = folder / "sweep.json"
         if file.is_file():
-            _refuse_another(file, definition)
+            refuse_another(file, definition)
         else:
             tables = [folder / f"{table}.csv" for table in TABLES]
             for table in (table for table in tables if table.is_file()):
@@ -655,10 +674,10 @@ class SweepOutcome:
 
     @cached_property
     def summary(self) -> Any:
-        """Quartiles and comparison of the usual metric, as `midflight sweep` prints them."""
+        """Quartiles and comparison of the sweep's metric, as `midflight sweep` prints them."""
         from midflight.sweep_summary import Summary
 
-        return Summary.of(self.sweep, self.folder, None)
+        return Summary.of(self.sweep, self.folder)
 
     def to_pandas(self) -> pandas.DataFrame:
         """The table of flows as a DataFrame; `MidflightError` if pandas is not installed."""
@@ -672,59 +691,6 @@ class SweepOutcome:
         from midflight.notebook import sweep_html
 
         return sweep_html(self.sweep)
-
-
-def shard_cells_of(folder: Path) -> int | None:
-    """Return the number of cells of a shard in a folder; None if there is no sweep."""
-    try:
-        return int(json.loads((folder / "sweep.json").read_text(encoding="utf-8"))["shard_cells"])
-    except (OSError, ValueError, TypeError, KeyError):
-        return None
-
-
-def comparison_file(metric: str | None, phase: int | None = None) -> str:
-    """Return the name of the file with the comparison by a metric, after a handoff or change.
-
-    None is the usual one, and the first handoff.
-    """
-    after = None if phase is None else f"phase{phase}"
-    return "-".join(filter(None, (COMPARISON, metric, after))) + ".csv"
-
-
-def _refuse_another(file: Path, definition: Mapping[str, Any]) -> None:
-    """Refuse the folder of a sweep with other results."""
-    try:
-        there = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError:
-        return  # It was damaged, and is written again.
-    if not _has_cells(file.parent):
-        return  # It was begun, as with a policy that failed, and has no results to lose.
-    there = there if isinstance(there, dict) else {}
-    # Changes that give the same tables: another comparison, shards of another size, other words.
-    keys = [key for key in definition if key not in ("compare", "midflight", "shard_cells")]
-    different = [key for key in keys if _bare(there.get(key)) != _bare(definition[key])]
-    if different:
-        raise refusal(
-            f'"{file.parent}" has another sweep: its {", ".join(different)} '
-            f"{'differs' if len(different) == 1 else 'differ'}; choose another folder, or "
-            "remove this one",
-            name="out",
-            value=file.parent,
-            accepted="a folder without a sweep, or that of the same sweep",
-        )
-
-
-def _has_cells(folder: Path) -> bool:
-    """Whether the folder of a sweep has tables, or a shard that is complete or being written."""
-    tables = (folder / f"{table}.csv" for table in TABLES)
-    return any(one.is_file() for one in tables) or any((folder / "shards").glob("*"))
-
-
-def _bare(value: Any) -> Any:
-    """Return a scenario without its words."""
-    if not isinstance(value, Mapping):
-        return value
-    return {key: one for key, one in value.items() if key not in ("title", "description")}
 
 
 def shard_folder(folder: Path, shard: Shard) -> Path:
@@ -773,28 +739,3 @@ def write_whole(path: Path, text: str) -> None:
         unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)
-
-
-def read_definition(folder: Path) -> dict[str, Any]:
-    """Return the definition of the sweep in a folder, checked as far as its parts.
-
-    Raises `MidflightError` if it is not one, `OSError` if it cannot be read.
-    """
-    file = folder / "sweep.json"
-
-    def refuse(why: str, name: str, value: object, accepted: str) -> Exception:
-        return refusal(f'"{file}" is not a sweep: {why}', name=name, value=value, accepted=accepted)
-
-    try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise refuse("it is not JSON in UTF-8", "file", file, "JSON in UTF-8") from error
-    found = found if isinstance(found, dict) else {}
-    for key, kind in (("scenario", dict), ("axes", dict), ("shard_cells", int)):
-        if not isinstance(found.get(key), kind):
-            what = {dict: "a table", int: "a whole number"}[kind]
-            raise refuse(f'it lacks "{key}", or has none there', key, found.get(key), what)
-    axes = found["axes"]
-    if not axes or not all(isinstance(one, list) and one for one in axes.values()):
-        raise refuse('"axes" has an axis without values', "axes", axes, "lists of values")
-    return found

@@ -243,10 +243,11 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
     from midflight.plot.spread import spread_figure, spread_of
     from midflight.plot.style import SERIES, figure_bytes, labelled
     from midflight.plot.tables import read_columns
-    from midflight.plot.usual import free_axes, usual_by
+    from midflight.plot.usual import after_handoff, free_axes, usual_by
 
     metric, compared_in_pairs = summary.metric, summary.comparison_columns()
-    columns = every_flow = _measured(read_columns(folder, metric), metric)
+    read = after_handoff(read_columns(folder, metric), metric, summary.phase)
+    columns = every_flow = _measured(read, metric)
     free = free_axes(asked.axes, asked.compare)
     x = next(iter(free), asked.compare or next(iter(asked.axes)))
     by = [asked.compare] if asked.compare is not None else usual_by(asked.axes, None, {x})

@@ -58,15 +58,17 @@ class Summary:
         cls,
         asked: Sweep,
         folder: Path,
-        metric: str | None,
+        metric: str | None = None,
         by: list[str] | None = None,
-        phase: int | None = None,
     ) -> Summary:
-        from midflight.sweep import comparison_file
+        """Return the summary of a folder by a metric, by default that of the sweep."""
+        from midflight.sweep_folder import comparison_file
         from midflight.sweep_results import compare, groups, is_sample, main_metrics, read_flows
         from midflight.unmet import PathChanges, unmet_cells
 
         usual, *more = main_metrics(read_flows(folder))
+        phase = asked.phase if metric in (None, asked.metric) else None
+        metric = metric or asked.metric
         chosen = metric or usual
         axes = list(asked.axes)
         if by is None:

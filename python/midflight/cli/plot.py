@@ -169,7 +169,10 @@ def plot(
     y: Annotated[
         str | None,
         typer.Option(
-            "--y", metavar="COLUMN", help="For results: the measurement, such as duration_ns."
+            "--y",
+            metavar="COLUMN",
+            help="For results: the measurement, such as duration_ns.  [default: of a sweep the "
+            "metric and the comparison that it prints]",
         ),
     ] = None,
     value: Annotated[

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -41,11 +41,17 @@ def plot_results(
         measured_flows,
         pooled_axes,
     )
-    from midflight.plot.paired import is_left_out, paired_maps_of, paired_of, samples_of
+    from midflight.plot.paired import (
+        check_comparison_axis,
+        is_left_out,
+        paired_figure,
+        samples_of,
+        source_of,
+    )
     from midflight.plot.spread import spread_figure, spread_of, spread_rows
     from midflight.plot.style import SERIES, check_format, figure_bytes
     from midflight.plot.tables import check_is_table, read_columns
-    from midflight.plot.usual import Shown, usual_shown
+    from midflight.plot.usual import Shown, usual_rows, usual_shown
 
     measured = value
     if kind != "heatmap":
@@ -62,21 +68,13 @@ def plot_results(
         kept.setdefault(key, []).append(text)
     asked = Shown(x, y if kind == "heatmap" else None, measured, by or ())
     is_usual = kind in (None, "interval") and measured is None and not by
-    paired = None
-    if kind in (None, "interval"):
-        paired = paired_of(source, asked, kept, has_by=bool(by))
-        how = "interval"
-        if paired is None and kind is None and y is None:
-            paired = paired_maps_of(source, asked, kept, has_by=bool(by))
-            how = "heatmap"
-    elif kind == "heatmap" and measured == "ratio":
-        paired = paired_maps_of(source, asked, kept, has_by=bool(by))
-        how = "heatmap"
+    is_change = is_usual and Path(source).is_dir()
+    paired = paired_figure(source, kind, asked, kept, has_by=bool(by))
     folder, asked_rows = source, kept
     if paired is not None:
-        kind, source, shown = how, str(paired[0]), paired[1]
+        kind, source, shown = paired[0], str(paired[1]), paired[2]
     else:
-        kind = kind or "median"
+        kind, source = kind or "median", str(source_of(source, measured))
         shown = usual_shown(source, kind, asked, has_by=bool(by), where=kept)
     needs_x = kind != "cdf"
     if (
@@ -91,6 +89,7 @@ def plot_results(
         }
         usual = "--x, the axis, and --y, the measurement, such as --x handoffs.0.at --y duration_ns"
         check_is_table(source)
+        check_comparison_axis(source, kind)
         raise UserError(f'"{source}" holds results: give {examples.get(kind, usual)}')
     x, measured, by = shown.x, shown.value, shown.by
     if kind == "heatmap":
@@ -99,6 +98,8 @@ def plot_results(
         columns = read_columns(source, measured)
     except OSError as error:
         raise UserError(f'cannot read "{source}": {error.strerror or error}') from error
+    every, columns = columns, usual_rows(columns, source, asked, shown, kept)
+    phases = {*map(str, columns["phase"])} if columns is not every else set()
     kept = kept_values(columns, kept)
     flows = measured_flows(columns, measured, kept)
     kept_apart = {"flow", "scheme"} & {*by, *kept}
@@ -126,13 +127,14 @@ def plot_results(
     if pooled:
         each = ", ".join(f"{name} ({count} values)" for name, count in pooled)
         note(f"pooled: {each}; --where {pooled[0][0]}=VALUE keeps one")
-    if paired is not None:
+    if paired is not None and is_change:
         note(
             "the figure shows the change of each pair, which the spread over all runs would hide: "
             f"{source} --kind {kind} {chosen_words(shown, kind)}; --kind median shows the values"
         )
     elif shown != asked:
-        note(f"the figure shows {chosen_words(shown, kind)}")
+        of = "" if paired is None else f"{source} --kind {kind} "
+        note(f"the figure shows {of}{chosen_words(shown, kind)}{after_words(phases)}")
     if paired is None and is_usual and is_left_out(folder, asked_rows):
         note(
             "the figure does not show the change of each pair, which the spread over all runs "
@@ -148,6 +150,13 @@ def chosen_words(shown: Shown, kind: str) -> str:
     pairs = [("--x", shown.x), ("--y", shown.y), (value, shown.value)]
     words = [f"{option} {name}" for option, name in pairs if name is not None]
     return " ".join([*words, *(f"--by {name}" for name in shown.by)])
+
+
+def after_words(phases: Collection[str]) -> str:
+    """Return what keeps the rows after the handoff that a sweep has; "" if all are shown."""
+    if len(phases) == 1:
+        return f" --where phase={next(iter(phases))}"
+    return ", after the first handoff" if phases else ""
 
 
 def note_unmet(columns: Mapping[str, Sequence[Any]], measured: str, named: Any) -> None:

@@ -49,8 +49,7 @@ def report(
         typer.Option(
             "--metric",
             metavar="COLUMN",
-            help="For a sweep: the measurement, such as goodput_bps.  [default: that of a sweep "
-            "without --metric]",
+            help="For a sweep: the measurement, such as goodput_bps.  [default: that of the sweep]",
         ),
     ] = None,
     by: Annotated[

@@ -149,8 +149,9 @@ def sweep(
     Cells are run in shards, which are written completely or not at all. After an interruption the
     same command resumes. Results are DIR/flows.csv and phases.csv with a column for each axis, also
     as Parquet if pyarrow is installed, and DIR/comparison.csv (comparison-METRIC.csv for another
-    metric). All cells use the same random numbers; values of the compared axis are compared in
-    pairs, with 95 % confidence intervals over runs if there are several.
+    metric). `midflight plot DIR` and `midflight report DIR` show this metric and comparison, too,
+    unless told otherwise. All cells use the same random numbers; values of the compared axis are
+    compared in pairs, with 95 % confidence intervals over runs if there are several.
 
     \b
     Examples:
@@ -160,17 +161,13 @@ def sweep(
       midflight sweep operators --by flows.download.scheme --metric all_new_ns --out pairs
       midflight sweep wifi-to-lte --axis links.lte.delay="15ms:45ms:5ms" --out delays --json
     """
-    from midflight.meant import or_all
     from midflight.sweep import SHARD_CELLS, Sweep
-    from midflight.sweep_results import METRICS
+    from midflight.sweep_folder import check_metric
     from midflight.sweep_summary import check_has_measure
 
-    if metric is not None and metric not in METRICS:
-        others = or_all(metric, METRICS, "`midflight list metrics` has all")
-        raise UserError(f'--metric "{metric}" is not a measurement{others}')
+    check_metric(metric, None, "--")
     after = None if phase is None else read_whole("--phase", phase, 1, 1_000_000)
-    if after is not None and metric not in ("all_new_ns", "first_new_ns"):
-        raise UserError("--phase is for --metric all_new_ns and first_new_ns")
+    check_metric(metric, after, "--")
     own = own_policies(policies)
     sets = with_shorthands(sets, profile, runs, seed)
     plan = scenario_plan(file, sets, own)
@@ -179,6 +176,8 @@ def sweep(
         plan,
         read_axes(axes or []),
         compare=compare,
+        metric=metric,
+        phase=after,
         shard_cells=cells or SHARD_CELLS,
         policies=own,
     )
@@ -213,7 +212,7 @@ def sweep(
             )
             return
         asked.merge(folder)
-        made = Summary.of(asked, folder, metric, kept_apart, after)
+        made = Summary.of(asked, folder, by=kept_apart)
         if made.compared:
             with open_result(folder / made.file) as table:
                 table.write(made.comparison_text())
@@ -305,7 +304,7 @@ def fitting_shard(asked: Sweep, folder: Path, threads: int) -> int:
     import time
 
     from midflight.scenario import run_tables
-    from midflight.sweep import shard_cells_of
+    from midflight.sweep_folder import shard_cells_of
 
     if there := shard_cells_of(folder):
         return there

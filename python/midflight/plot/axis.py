@@ -46,7 +46,7 @@ from midflight.plot.style import (
     usually,
 )
 from midflight.plot.tables import Columns, TableSource, columns_of, missing_column, results_of
-from midflight.plot.usual import Shown, missing_argument, usual_shown
+from midflight.plot.usual import Shown, missing_argument, usual_rows, usual_shown
 from midflight.refusal import names_arguments, refusal
 from midflight.results import Quartiles, quartiles
 from midflight.run_tables import is_requests
@@ -168,8 +168,8 @@ def plot_axis(
     `x` is the column along the axis, such as "handoffs.0.at". `y` is the measurement: times (`_ns`)
     are shown in seconds, rates (`_bps`) in Mbit/s. Each value of the columns `by` has a line
     (default: the flow's name, if there are several flows). The folder of a sweep has usual ones for
-    all three: the metric of its tables over its longest axis of numbers, and a line for each value
-    of its other settings, while there are at most six. `where` keeps the rows with these
+    all three: the metric that the sweep prints over its longest axis of numbers, and a line for
+    each value of its other settings, while there are at most six. `where` keeps the rows with these
     values; several values for a column keep the rows with any of them, and lines and names have the
     order of these values. A missing time of a run that did not finish counts as longer than every
     other; other missing values are left out.
@@ -184,14 +184,17 @@ def plot_axis(
     Raises `MidflightError` for an invalid argument, `OSError` for a file that cannot be read or
     written.
     """
+    # It needs this module.
+    from midflight.plot.paired import source_of
+
     check_dress(plot_axis, dress)
     check_format(path)
     asked = Shown(x, None, y, as_names(by or ()))
-    source = results_of(source)
+    source = source_of(results_of(source), y)
     shown = usual_shown(source, "median", asked, has_by=by is not None, where=where)
     if shown.x is None or shown.value is None:
         raise missing_argument("x" if shown.x is None else "y")
-    columns = columns_of(source, shown.value)
+    columns = usual_rows(columns_of(source, shown.value), source, asked, shown, where)
     data = axis_data(columns, x=shown.x, y=shown.value, by=shown.by, where=where)
 
     def draw() -> Figure:

@@ -13,20 +13,72 @@ from typing import Any
 from midflight.plot.axis import kept_rows, kept_values
 from midflight.plot.style import SERIES
 from midflight.plot.tables import Columns, TableSource, read_columns
-from midflight.plot.usual import MOST_MAPS, Shown, places_of
+from midflight.plot.usual import MOST_MAPS, Shown, is_sweep, places_of
+from midflight.refusal import refusal
 
 __all__ = [
+    "CHANGES",
+    "check_comparison_axis",
     "comparison_of",
     "is_left_out",
+    "paired_figure",
     "paired_maps",
     "paired_maps_of",
     "paired_of",
     "paired_shown",
     "samples_of",
+    "source_of",
 ]
 
 #: The measurement, and the column with the values that are compared.
 _RATIO, _VALUE = "ratio", "value"
+#: The columns that are measurements of a comparison, ...
+CHANGES = (_RATIO, "difference")
+#: ... and those by which its file is known.
+_COLUMNS = ("flow", "metric", "compared", _VALUE, "baseline", *CHANGES)
+
+
+def source_of(source: TableSource, value: str | None) -> TableSource:
+    """Return the comparison of a sweep for its folder if a change of the comparison is asked for,
+    and any other source as it is.
+
+    Raises `MidflightError` for a sweep without a comparison.
+    """
+    if value not in CHANGES or not is_sweep(source):
+        return source
+    if (file := comparison_of(source)) is not None:
+        return file
+    raise refusal(
+        f'"{source}": {value} is a column of a comparison, and the sweep has none: run it again '
+        "with --compare AXIS, which writes comparison.csv",
+        name="value",
+        value=value,
+        accepted="a measurement of the tables",
+    )
+
+
+def paired_figure(
+    source: TableSource,
+    kind: str | None,
+    asked: Shown,
+    where: Mapping[str, str | Sequence[str]] | None = None,
+    *,
+    has_by: bool,
+) -> tuple[str, Path, Shown] | None:
+    """Return the kind of the figure of a comparison, its file, and what it shows; None if a figure
+    of this kind shows the values. `kind` is None for the usual one.
+    """
+    if kind in (None, "interval"):
+        if (found := paired_of(source, asked, where, has_by=has_by)) is not None:
+            return "interval", *found
+        if kind is not None:
+            return None
+    else:
+        shows_values = asked.value is None if is_sweep(source) else None not in (asked.x, asked.y)
+        if kind != "heatmap" or shows_values:
+            return None
+    found = paired_maps_of(source, asked, where, has_by=has_by)
+    return None if found is None else ("heatmap", *found)
 
 
 def paired_of(
@@ -36,18 +88,36 @@ def paired_of(
     *,
     has_by: bool,
 ) -> tuple[Path, Shown] | None:
-    """Return the comparison in the folder of a sweep, and what a figure of it shows.
+    """Return the comparison in the folder of a sweep, or in a file, and what a figure of it shows.
 
-    None for other sources, if a measurement or lines are asked for (`has_by`), or if the comparison
-    has no intervals or lacks the axis or what rows are kept by.
+    None for other sources, if another measurement is asked for, if lines are (`has_by`) but no
+    change, or if the comparison has no intervals or lacks the axis or what rows are kept by.
     """
-    if (file := comparison_of(source)) is None or has_by:
+    may_have_by = asked.value is not None and asked.x is None
+    if (found := _asked_of(source, asked, where, has_by=has_by and not may_have_by)) is None:
         return None
-    if asked.value not in (None, _RATIO):
+    file, columns, value = found
+    if has_by:
+        free = [*places_of(_varied(columns), *asked.by), _VALUE]
+        x = next((name for name in free if name not in asked.by), None)
+        return file, Shown(x, None, value, asked.by)
+    shown = paired_shown(columns, asked.x)
+    return None if shown is None else (file, shown._replace(value=value))
+
+
+def _asked_of(
+    source: TableSource,
+    asked: Shown,
+    where: Mapping[str, str | Sequence[str]] | None,
+    *,
+    has_by: bool,
+) -> tuple[Path, Columns, str] | None:
+    """The comparison of a source, its kept rows, and the change that is shown."""
+    value = _RATIO if asked.value is None else asked.value
+    if has_by or value not in CHANGES or (file := comparison_of(source)) is None:
         return None
-    columns = _kept(read_columns(file, _RATIO), where)
-    shown = None if columns is None else paired_shown(columns, asked.x)
-    return None if shown is None else (file, shown)
+    columns = _kept(read_columns(file, value), where)
+    return None if columns is None else (file, columns, value)
 
 
 def _kept(columns: Columns, where: Mapping[str, str | Sequence[str]] | None) -> Columns | None:
@@ -69,13 +139,12 @@ def paired_maps_of(
     many, and what maps of it show: the change over the two axes that it separates, one map for each
     compared value. None if it has other axes, more values, or what `paired_of` refuses.
     """
-    if (file := comparison_of(source)) is None or has_by:
+    if (found := _asked_of(source, asked, where, has_by=has_by)) is None:
         return None
-    if asked.value not in (None, _RATIO):
+    file, columns, value = found
+    if (shown := paired_maps(columns)) is None:
         return None
-    columns = _kept(read_columns(file, _RATIO), where)
-    if columns is None or (shown := paired_maps(columns)) is None:
-        return None
+    shown = shown._replace(value=value)
     if shown.x in (asked.y, None) or shown.y == asked.x:
         shown = shown._replace(x=shown.y, y=shown.x)
     given = (asked.x or shown.x, asked.y or shown.y)
@@ -96,18 +165,43 @@ def paired_maps(columns: Columns) -> Shown | None:
 
 
 def comparison_of(source: TableSource) -> Path | None:
-    """Return the file with the comparison of the sweep in a folder, if it has one."""
-    from midflight.sweep import comparison_file
+    """Return the file with the comparison that a sweep printed, of its folder; or the file itself
+    if it is a comparison.
+    """
+    from midflight.sweep_folder import kept_comparison
 
-    if not isinstance(source, str | Path):
+    if is_sweep(source):
+        return kept_comparison(Path(source))
+    if not isinstance(source, str | Path) or Path(source).suffix != ".csv":
         return None
-    file = Path(source) / comparison_file(None)
-    return file if file.is_file() and (Path(source) / "sweep.json").is_file() else None
+    file = Path(source)
+    return file if file.is_file() and {*_COLUMNS} <= {*read_columns(file, _RATIO)} else None
+
+
+def check_comparison_axis(source: TableSource, kind: str) -> None:
+    """Refuse a comparison for a figure that lacks an axis or a measurement."""
+    if is_sweep(source) or (file := comparison_of(source)) is None:
+        return
+    columns = read_columns(file, _RATIO)
+    compared = ", ".join(_texts(columns, "compared"))
+    axes = [f"{_VALUE} (the values of {compared})", *_axes(columns)]
+    examples = {
+        "cdf": f"--value, such as --value {_RATIO}",
+        "heatmap": f"--x and --y, two of the axes, and --value, such as --value {_RATIO}",
+    }
+    usual = f"--x and --y, such as --x {_VALUE} --y {_RATIO}"
+    raise refusal(
+        f'"{source}" is a comparison with the measurements {" and ".join(CHANGES)} over '
+        f"{', '.join(axes)}: give {examples.get(kind, usual)}",
+        name="--x",
+        value=None,
+        accepted=", ".join([_VALUE, *_axes(columns)]),
+    )
 
 
 def is_left_out(source: TableSource, where: Mapping[str, Any] | None = None) -> bool:
     """Whether the comparison of a sweep has intervals, for a figure that does not show them."""
-    file = comparison_of(source)
+    file = comparison_of(source) if is_sweep(source) else None
     columns = None if file is None else _kept(read_columns(file, _RATIO), where)
     return columns is not None and _has_intervals(columns)
 
@@ -121,7 +215,7 @@ def samples_of(source: TableSource, columns: Columns) -> Sequence[str]:
     folder = Path(source).parent
     if not Path(source).is_file() or not (folder / "sweep.json").is_file():
         return ()
-    from midflight.sweep import read_definition
+    from midflight.sweep_folder import read_definition
 
     asked = read_definition(folder)
     kept = {*columns, asked.get("compare")}

@@ -82,7 +82,7 @@ def plain_of_folder(source: object) -> Mapping[str, str]:
     folder = Path(source).parent if Path(source).is_file() else Path(source)
     if not (folder / "sweep.json").is_file():
         return {}
-    from midflight.sweep import read_definition
+    from midflight.sweep_folder import read_definition
 
     asked = read_definition(folder)
     for key in asked["axes"]:

@@ -46,7 +46,7 @@ from midflight.plot.heatmaps import heatmap_of, heatmaps_figure
 from midflight.plot.line_looks import few_entries, line_looks
 from midflight.plot.names import with_unit
 from midflight.plot.options import as_names, check_scale
-from midflight.plot.paired import paired_maps_of, paired_of, samples_of
+from midflight.plot.paired import paired_figure, samples_of, source_of
 from midflight.plot.plain import plain_of_folder
 from midflight.plot.quartiles import mark_endless
 from midflight.plot.samples import interval_words, sampling
@@ -74,7 +74,7 @@ from midflight.plot.style import (
     usually,
 )
 from midflight.plot.tables import Columns, TableSource, columns_of, missing_column, results_of
-from midflight.plot.usual import Shown, missing_argument, usual_shown
+from midflight.plot.usual import Shown, missing_argument, usual_rows, usual_shown
 from midflight.refusal import names_arguments, refusal
 from midflight.results import mean_ci, quantile
 from midflight.sweep_results import unit_means
@@ -144,13 +144,14 @@ def plot_spread(
     asked = Shown(x, y, value, as_names(by or ()))
     source = results_of(source)
     has: Any = {"has_by": by is not None}
-    paired = paired_of(source, asked, where, **has) if kind == "interval" else None
-    if kind == "heatmap" and value == "ratio":
-        paired = paired_maps_of(source, asked, where, **has)
-    source, shown = paired or (source, usual_shown(source, kind, asked, where=where, **has))
+    if (paired := paired_figure(source, kind, asked, where, **has)) is not None:
+        _, source, shown = paired
+    else:
+        source = source_of(source, value)
+        shown = usual_shown(source, kind, asked, where=where, **has)
     if shown.value is None:
         raise missing_argument("value")
-    columns = columns_of(source, shown.value)
+    columns = usual_rows(columns_of(source, shown.value), source, asked, shown, where)
     how: Any = {"x": shown.x, "y": shown.y, "by": shown.by, "where": where}
     how["samples"] = samples_of(source, columns)
     data = spread_of(columns, kind, value=shown.value, **how)

@@ -178,14 +178,23 @@ def is_percentile(columns: Columns, measured: str) -> bool:
     )
 
 
-def missing_column(option: str, name: str, columns: Iterable[str]) -> MidflightError:
+def missing_column(option: str, name: str, columns: Columns | Iterable[str]) -> MidflightError:
     """Return the error for a column that a table does not have; an axis is not a measurement."""
     from midflight import _core
     from midflight.meant import or_all
     from midflight.plot.names import is_measured
 
+    compared = columns.get("compared", ()) if isinstance(columns, Mapping) else ()
     columns = list(columns)
     accepted = ", ".join(columns)
+    if name in compared and "value" in columns:
+        return refusal(
+            f'{option}: there is no column "{name}"; this is the compared axis, and its values are '
+            'in the column "value"',
+            name=option,
+            value=name,
+            accepted=accepted,
+        )
     if having := [
         str(one["name"])
         for one in _core.workloads()

@@ -8,7 +8,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 from midflight.refusal import refusal
 
@@ -17,19 +17,24 @@ if TYPE_CHECKING:
 
     from midflight import MidflightError
     from midflight.plot.history import RunSource
-    from midflight.plot.tables import TableSource
+    from midflight.plot.tables import Columns, TableSource
 
 __all__ = [
     "Shown",
+    "after_handoff",
     "free_axes",
+    "is_sweep",
     "missing_argument",
     "places_of",
     "usual_by",
     "usual_figure",
     "usual_kinds",
+    "usual_rows",
     "usual_shown",
 ]
 
+#: What tells the flows of a sweep's runs apart.
+_OF_FLOW = ("cell", "run", "flow")
 #: The panels of a run whose links follow recordings.
 _OF_RECORDINGS = ("throughput", "queue", "delay")
 
@@ -48,6 +53,11 @@ class Shown(NamedTuple):
     by: Sequence[str]
 
 
+def is_sweep(source: object) -> TypeGuard[str | Path]:
+    """Whether a source of results is the folder of a sweep."""
+    return isinstance(source, str | Path) and (Path(source) / "sweep.json").is_file()
+
+
 def usual_shown(
     source: TableSource,
     kind: str,
@@ -59,12 +69,13 @@ def usual_shown(
     """Return what a figure shows, with the usual columns of a folder of a sweep for those that are
     not given (`has_by` says whether the lines are).
 
-    The measurement is that of the sweep's tables, the axis the longest one of numbers that are no
-    samples, and each value of the other settings has a line, as far as lines can be distinguished.
+    The measurement is the one that the sweep prints, the axis the longest one of numbers that are
+    no samples, and each value of the other settings has a line, as far as lines can be
+    distinguished.
     """
-    if not isinstance(source, str | Path) or not (Path(source) / "sweep.json").is_file():
+    if not is_sweep(source):
         return shown
-    from midflight.sweep import read_definition
+    from midflight.sweep_folder import read_definition
     from midflight.sweep_results import check_has_tables, is_sample, main_metrics, read_flows
 
     asked = read_definition(Path(source))
@@ -76,7 +87,7 @@ def usual_shown(
     axes = {key: values for key, values in axes.items() if key not in fixed}
     x, y, value, by = shown
     if value is None:
-        value = main_metrics(read_flows(Path(source)))[0]
+        value = asked["metric"] or main_metrics(read_flows(Path(source)))[0]
     if kind == "cdf":
         x = None
     elif x is None and kind == "box":
@@ -105,6 +116,45 @@ def usual_shown(
             # What they measure differs, as their sizes and their links do.
             by = ["flow", *by]
     return Shown(x, y, value, by)
+
+
+def usual_rows(
+    columns: Columns,
+    source: TableSource,
+    asked: Shown,
+    shown: Shown,
+    where: Mapping[str, Any] | None = None,
+) -> Columns:
+    """Return the rows of a figure that shows what a sweep prints: of a time after a handoff those
+    after the one that the sweep has, unless phases are asked for. Others keep all rows.
+    """
+    asks = {asked.x, asked.y, *asked.by, *(where or {})}
+    if asked.value is not None or not is_sweep(source) or {"phase", "kind"} & asks:
+        return columns
+    from midflight.sweep_folder import read_definition
+
+    return after_handoff(columns, shown.value, read_definition(Path(source))["phase"])
+
+
+def after_handoff(columns: Columns, value: str | None, phase: int | None) -> Columns:
+    """Return the rows of a time after a handoff or change, the first handoff for None; of other
+    measurements all.
+    """
+    from midflight.sweep_folder import AFTER
+
+    if value not in AFTER or not {"cell", "run", "flow", "phase", "kind"} <= {*columns}:
+        return columns
+    rows = range(len(columns["phase"]))
+    if phase is not None:
+        keep = [row for row in rows if str(columns["phase"][row]) == str(phase)]
+    else:
+        # The rows of a flow are in the order of time.
+        first: dict[tuple[str, ...], int] = {}
+        for row in rows:
+            if columns["kind"][row] == "handoff":
+                first.setdefault(tuple(str(columns[one][row]) for one in _OF_FLOW), row)
+        keep = [*first.values()]
+    return {name: [values[row] for row in keep] for name, values in columns.items()}
 
 
 def _flows_of(folder: Path, value: str, fixed: Collection[str]) -> list[str]:

@@ -1,0 +1,213 @@
+"""What a sweep is summarised by is what its figures and its report show."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from midflight import MidflightError, Sweep
+from midflight.cli import main
+from midflight.plot import plot_axis, plot_spread
+from midflight.sweep_folder import kept_comparison, read_definition
+from midflight.sweep_summary import Summary
+
+SCHEME, AT, GAP = "flows.download.scheme", "handoffs.0.at", "handoffs.0.gap"
+AXES = [f"{SCHEME}=sack,freeze", f"{AT}=0.2s,0.3s,0.4s"]
+
+
+def swept(folder: Path, *more: str, axes: list[str] = AXES) -> Path:
+    words = [word for axis in axes for word in ("--axis", axis)]
+    assert main(["sweep", "wifi-to-lte", *words, *more, "--out", str(folder)]) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def stalls(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sweep over instants whose schemes are compared by another metric than the usual one."""
+    folder = tmp_path_factory.mktemp("metric") / "out"
+    return swept(folder, "--metric", "stall_ns", "--compare", SCHEME)
+
+
+def rows_of(file: Path) -> list[dict[str, str]]:
+    with file.open(newline="") as text:
+        return list(csv.DictReader(text))
+
+
+def drawn(source: Path, tmp_path: Path, *more: str) -> list[dict[str, str]]:
+    table = tmp_path / "drawn.csv"
+    words = ["plot", str(source), "--out", str(tmp_path / "x.png"), "--csv", str(table)]
+    assert main([*words, *more]) == 0
+    return rows_of(table)
+
+
+def check_is_comparison(rows: list[dict[str, str]], file: Path, metric: str) -> None:
+    (known,) = rows_of(file)
+    (row,) = rows
+    assert known["metric"] == metric
+    for name, column in (("mean", "ratio"), ("low", "ratio_low"), ("high", "ratio_high")):
+        assert float(row[name]) == pytest.approx(100 * float(known[column]), rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    "more", [[], ["--kind", "interval"], ["--kind", "interval", "--value", "ratio"], ["--y=ratio"]]
+)
+def test_a_figure_shows_the_comparison_of_the_sweeps_metric(
+    stalls: Path, tmp_path: Path, more: list[str]
+) -> None:
+    assert not (stalls / "comparison.csv").exists()
+    file = stalls / "comparison-stall_ns.csv"
+    check_is_comparison(drawn(stalls, tmp_path, *more), file, "stall_ns")
+    # The file of a comparison needs no more options than the folder.
+    check_is_comparison(drawn(file, tmp_path, *more), file, "stall_ns")
+
+
+def test_values_reports_and_python_have_the_sweeps_metric(stalls: Path, tmp_path: Path) -> None:
+    assert {row["measure"] for row in drawn(stalls, tmp_path, "--kind", "median")} == {"stall_ns"}
+    assert {row["measure"] for row in drawn(stalls, tmp_path, "--kind", "cdf")} == {"stall_ns"}
+    table = tmp_path / "python.csv"
+    plot_axis(stalls, tmp_path / "x.svg", csv=table)
+    assert {row["measure"] for row in rows_of(table)} == {"stall_ns"}
+    plot_spread(Sweep.read(stalls), tmp_path / "x.svg", "interval", csv=table)
+    check_is_comparison(rows_of(table), stalls / "comparison-stall_ns.csv", "stall_ns")
+    plot_spread(stalls, tmp_path / "x.svg", "interval", value="difference", csv=table)
+    (row,), (known,) = rows_of(table), rows_of(stalls / "comparison-stall_ns.csv")
+    assert float(row["mean"]) == pytest.approx(float(known["difference"]) / 1e9, rel=1e-5)
+    assert Sweep.read(stalls).metric == "stall_ns"
+    assert main(["report", str(stalls), "--out", str(tmp_path / "report.html")]) == 0
+    text = (tmp_path / "report.html").read_text()
+    assert "Longest time without progress: change against sack (CUBIC), pair by pair." in text
+    assert "Transfer time: change" not in text
+    assert "Longest time without progress: change against" in Sweep.read(stalls)._repr_html_()
+
+
+def test_another_summary_of_the_same_cells_takes_the_place_of_the_first(
+    stalls: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = Path(shutil.copytree(stalls, tmp_path / "out"))
+    written = {path: path.stat().st_mtime_ns for path in (folder / "shards").rglob("*.csv")}
+    for more, metric, file in (
+        (["--metric", "rexmits"], "rexmits", "comparison-rexmits.csv"),
+        ([], "duration_ns", "comparison.csv"),
+        (["--metric", "duration_ns"], "duration_ns", "comparison.csv"),
+        (["--metric", "stall_ns"], "stall_ns", "comparison-stall_ns.csv"),
+    ):
+        swept(folder, *more, "--compare", SCHEME)
+        assert kept_comparison(folder) == folder / file
+        check_is_comparison(drawn(folder, tmp_path), folder / file, metric)
+    # The files of other summaries stay, but the sweep compares nothing any more.
+    swept(folder, "--metric", "stall_ns")
+    assert kept_comparison(folder) is None
+    rows = drawn(folder, tmp_path)
+    assert {(row["measure"], row[SCHEME]) for row in rows} == {
+        ("stall_ns", "sack"),
+        ("stall_ns", "freeze"),
+    }
+    capsys.readouterr()
+    out = str(tmp_path / "x.png")
+    assert main(["plot", str(folder), "--y", "ratio", "--out", out]) == 2
+    assert "run it again with --compare" in capsys.readouterr().err
+    assert {path: path.stat().st_mtime_ns for path in (folder / "shards").rglob("*.csv")} == written
+
+
+def test_sweeps_in_python_have_a_metric(tmp_path: Path) -> None:
+    axes = {SCHEME: ["sack", "freeze"], AT: ["0.2 s", "0.3 s"]}
+    found = Sweep.of("wifi-to-lte", axes, compare=SCHEME, metric="rexmits").run(tmp_path / "out")
+    assert found.summary.metric == "rexmits"
+    assert kept_comparison(found.folder) == found.folder / "comparison-rexmits.csv"
+    again = Sweep.read(found.folder).run(found.folder)
+    assert again.summary.metric == "rexmits"
+    for wrong in ({"metric": "speed"}, {"phase": 1}, {"metric": "all_new_ns", "phase": 0}):
+        how: Any = wrong
+        with pytest.raises(MidflightError, match=r"metric|phase"):
+            Sweep.of("wifi-to-lte", axes, **how)
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ([], (None, None)),
+        (["comparison.csv", "comparison-stall_ns.csv"], (None, None)),
+        (["comparison-stall_ns.csv"], ("stall_ns", None)),
+        (["comparison-all_new_ns-phase12.csv"], ("all_new_ns", 12)),
+        (["comparison-other.csv"], (None, None)),
+    ],
+)
+def test_a_folder_that_does_not_say_its_metric_has_that_of_its_comparison(
+    stalls: Path, tmp_path: Path, files: list[str], expected: tuple[str | None, int | None]
+) -> None:
+    said = json.loads((stalls / "sweep.json").read_text())
+    assert (said.pop("metric"), said.pop("phase")) == ("stall_ns", None)
+    (tmp_path / "sweep.json").write_text(json.dumps(said))
+    for name in files:
+        shutil.copy(stalls / "comparison-stall_ns.csv", tmp_path / name)
+    found = read_definition(tmp_path)
+    assert (found["metric"], found["phase"]) == expected
+
+
+@pytest.mark.parametrize("metric", ["speed", 3, ["stall_ns"]])
+def test_a_folder_with_a_metric_that_is_none_is_refused(
+    stalls: Path, tmp_path: Path, metric: object
+) -> None:
+    said = json.loads((stalls / "sweep.json").read_text())
+    (tmp_path / "sweep.json").write_text(json.dumps({**said, "metric": metric}))
+    with pytest.raises(MidflightError, match="is not a sweep: metric"):
+        read_definition(tmp_path)
+
+
+def test_times_after_a_handoff_are_those_that_the_sweep_has(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A figure of phases has the one after the handoff, not the time before it as well."""
+    folder = swept(tmp_path / "out", "--metric", "all_new_ns", axes=[f"{AT}=0.2s,0.3s,0.4s"])
+    capsys.readouterr()
+    rows = drawn(folder, tmp_path)
+    assert "--y all_new_ns --where phase=1\n" in capsys.readouterr().err
+    known = [one for one in rows_of(folder / "phases.csv") if one["kind"] == "handoff"]
+    assert [1e9 * float(row["median"]) for row in rows] == pytest.approx(
+        [float(one["all_new_ns"]) for one in known], rel=1e-4
+    )
+    assert {row["runs"] for row in rows} == {"1"}
+    # The options of the note draw the same.
+    options = ["--x", AT, "--y", "all_new_ns", "--where", "phase=1"]
+    assert [row["median"] for row in drawn(folder, tmp_path, *options)] == [
+        row["median"] for row in rows
+    ]
+    swept(folder, "--metric", "all_new_ns", "--phase", "2", axes=[f"{AT}=0.2s,0.3s,0.4s"])
+    asked = Sweep.read(folder)
+    assert (asked.metric, asked.phase) == ("all_new_ns", 2)
+    assert Summary.of(asked, folder).phase == 2
+    assert Summary.of(asked, folder, "first_new_ns").phase is None
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--x", SCHEME, "--y", "ratio"], f'no column "{SCHEME}"; this is the compared axis, and'),
+        (["--x", "value", "--y", "ratio", "--by", SCHEME], 'its values are in the column "value"'),
+        (["--kind", "median"], "give --x and --y, such as --x value --y ratio"),
+        (["--kind", "heatmap"], f"over value (the values of {SCHEME}): give --x and --y, two of"),
+    ],
+)
+def test_errors_name_the_columns_of_a_comparison(
+    stalls: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], words: str
+) -> None:
+    file = str(stalls / "comparison-stall_ns.csv")
+    assert main(["plot", file, *options, "--out", str(tmp_path / "x.png")]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_lines_of_a_comparison_may_be_chosen(tmp_path: Path) -> None:
+    axes = [f"{SCHEME}=sack,freeze,vho", f"{GAP}=0.5s,2s", f"{AT}=0.2s,0.4s"]
+    folder = swept(tmp_path / "out", "--metric", "stall_ns", "--compare", SCHEME, axes=axes)
+    options = ["--kind", "interval", "--value", "ratio"]
+    rows = drawn(folder, tmp_path, *options)
+    assert {row["line"] for row in rows} == {"freeze", "vho"}
+    rows = drawn(folder, tmp_path, *options, "--by", GAP)
+    assert {(row["line"], row["value"]) for row in rows} == {
+        (gap, one) for gap in ("0.5s", "2s") for one in ("freeze", "vho")
+    }
