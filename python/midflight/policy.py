@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from midflight.argument import check_policies
+from midflight.argument import wrong
 from midflight.controller import CongestionController
 from midflight.meant import did_you_mean
 from midflight.refusal import refusal
@@ -31,7 +31,7 @@ from midflight.refusal import refusal
 if TYPE_CHECKING:
     from midflight._core import HandoffNotice, Order, SenderView
 
-__all__ = ["Policies", "Policy", "load_policies", "sources"]
+__all__ = ["Policies", "Policy", "check_policies", "load_policies", "sources"]
 
 
 #: The hooks of a policy; other methods whose names begin with on_ are refused.
@@ -62,6 +62,46 @@ class Policy(Protocol):
 #: Your own policies and congestion controllers by the names of schemes; each is a class, or a
 #: function that makes an object.
 Policies: TypeAlias = Mapping[str, Callable[[], Policy | CongestionController]]
+
+
+def check_policies(policies: Policies | None) -> Policies | None:
+    """Return your own policies; raises `MidflightError` for what makes none, and for a congestion
+    controller without `on_ack`.
+    """
+    if policies is None:
+        return None
+    accepted = 'a mapping of names to classes, such as {"mine": MyPolicy}'
+    if not isinstance(policies, Mapping):
+        raise wrong("policies", policies, accepted)
+    for name, made in policies.items():
+        if not callable(made):
+            shown = f"{made!r} of the type {type(made).__name__}"
+            raise refusal(
+                f'policies: "{name}" is {shown}; expected {accepted}',
+                name="policies",
+                value=made,
+                accepted=accepted,
+            )
+        if _lacks_on_ack(made):
+            value = getattr(made, "__name__", str(made))
+            raise refusal(
+                f'the congestion controller "{name}" cannot be used: {value} has no on_ack(view), '
+                "which returns a midflight.Control or None",
+                name=name,
+                value=value,
+                accepted="a class with on_ack(view)",
+            )
+    return policies
+
+
+def _lacks_on_ack(made: object) -> bool:
+    """Whether this is a congestion controller without `on_ack`. A method with another name that
+    begins with on_ is refused first, by the core.
+    """
+    base = CongestionController
+    if not (inspect.isclass(made) and issubclass(made, base)) or made.on_ack is not base.on_ack:
+        return False
+    return not any(name.startswith("on_") and not hasattr(base, name) for name in dir(made))
 
 
 def load_policies(words: Sequence[str]) -> dict[str, Callable[[], Any]]:

@@ -26,8 +26,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
-from midflight.argument import check_policies, check_threads
+from midflight.argument import check_threads
 from midflight.meant import did_you_mean, meant
+from midflight.policy import check_policies
 from midflight.recordings import check_is_no_recording
 from midflight.refusal import refusal
 from midflight.remark import ScenarioWarning, remarks_of, warn_of

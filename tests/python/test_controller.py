@@ -164,7 +164,10 @@ def test_errors_are_reported_with_their_place() -> None:
         ),
         (Wrong, "on_ack returned a list; expected None or a midflight.Control"),
         (Misnamed, r'has a method on_lost, which is not a hook \(did you mean "on_loss"\?\)'),
-        (Empty, r"NotImplementedError: Empty has no on_ack\(view\)"),
+        (
+            Empty,
+            r"\"mine\" cannot be used: Empty has no on_ack\(view\), which returns a midflight.Control",
+        ),
     ):
         with pytest.raises(MidflightError, match=said):
             scenario("mine", {"mine": made}).run(policies={"mine": made})

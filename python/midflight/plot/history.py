@@ -20,9 +20,10 @@ from typing import (
 import numpy as np
 from numpy.typing import NDArray
 
-from midflight.argument import check_policies, check_seconds
+from midflight.argument import check_seconds
 from midflight.plot.options import as_names
 from midflight.plot.plain import control_of_question, plain_control
+from midflight.policy import check_policies
 from midflight.refusal import refusal
 
 if TYPE_CHECKING:
