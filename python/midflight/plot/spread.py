@@ -617,7 +617,8 @@ def _box_words(data: Spread) -> str:
     ]
     if all(len(one) == 1 for one in cells):
         return "no boxes, as each is of one run"
-    alike = any(len({*quantiles_of(data, one)}) == 1 for one in cells if known_of(one))
+    boxes = [quantiles_of(data, one) for one in cells]
+    alike = any(len({*one}) == 1 and math.isfinite(one[0]) for one in boxes)
     return f"{_BOXES}; markers where runs are alike" if alike else _BOXES
 
 
