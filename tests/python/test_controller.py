@@ -166,7 +166,7 @@ def test_errors_are_reported_with_their_place() -> None:
         (Misnamed, r'has a method on_lost, which is not a hook \(did you mean "on_loss"\?\)'),
         (
             Empty,
-            r"\"mine\" cannot be used: Empty has no on_ack\(view\), which returns a midflight.Control",
+            r"\"mine\" cannot be used: Empty has no on_ack\(view\)",
         ),
     ):
         with pytest.raises(MidflightError, match=said):
