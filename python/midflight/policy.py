@@ -31,7 +31,7 @@ from midflight.refusal import refusal
 if TYPE_CHECKING:
     from midflight._core import HandoffNotice, Order, SenderView
 
-__all__ = ["Policies", "Policy", "check_policies", "load_policies", "sources"]
+__all__ = ["Policies", "Policy", "load_policies", "sources"]
 
 
 #: The hooks of a policy; other methods whose names begin with on_ are refused.

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from midflight._core import Plan
-    from midflight.sweep import Sweep
 
-__all__ = ["ScenarioWarning", "plans_of_flows", "remarks_of", "warn_of"]
+__all__ = ["ScenarioWarning", "remarks_of", "warn_of"]
 
 
 class ScenarioWarning(UserWarning):
@@ -42,12 +41,6 @@ def remarks_of(
     return [
         f"{', '.join(dict.fromkeys(of))}: {said}" if of[0] else said for said, of in keys.items()
     ]
-
-
-def plans_of_flows(sweep: Sweep) -> Iterator[Plan]:
-    """Yield a scenario for each value of a sweep's axes on flows, or one for all its cells."""
-    keys = [key for key in sweep.axes if key.startswith("flows.")]
-    return sweep.plans(keys) if keys else iter((sweep.plan(0),))
 
 
 def _short_applications(scenario: Mapping[str, Any], axes: Collection[str]) -> Iterator[str]:

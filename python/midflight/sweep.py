@@ -37,7 +37,7 @@ from midflight.argument import check_axes, check_path, check_threads
 from midflight.meant import did_you_mean
 from midflight.policy import sources
 from midflight.refusal import refusal
-from midflight.remark import plans_of_flows, remarks_of, warn_of
+from midflight.remark import remarks_of, warn_of
 from midflight.run_tables import csv_row
 from midflight.sweep_folder import (
     TABLES,
@@ -648,6 +648,12 @@ class Sweep:
         if asked.compare is not None:
             write_whole(place / found.summary.file, found.summary.comparison_text())
         return found
+
+
+def plans_of_flows(sweep: Sweep) -> Iterator[Plan]:
+    """Yield a scenario for each value of a sweep's axes on flows, or one for all its cells."""
+    keys = [key for key in sweep.axes if key.startswith("flows.")]
+    return sweep.plans(keys) if keys else iter((sweep.plan(0),))
 
 
 @dataclass(frozen=True)

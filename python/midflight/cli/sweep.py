@@ -24,7 +24,7 @@ from midflight.cli.options import (
 )
 from midflight.cli.output import QUIET_S, UserError, note, open_result, progress_display
 from midflight.cli.run import idle_notes, scenario_plan, with_shorthands
-from midflight.remark import plans_of_flows, remarks_of
+from midflight.remark import remarks_of
 from midflight.run_tables import counted
 from midflight.sweep_summary import Summary
 
@@ -161,7 +161,7 @@ def sweep(
       midflight sweep operators --by flows.download.scheme --metric all_new_ns --out pairs
       midflight sweep wifi-to-lte --axis links.lte.delay="15ms:45ms:5ms" --out delays --json
     """
-    from midflight.sweep import SHARD_CELLS, Sweep
+    from midflight.sweep import SHARD_CELLS, Sweep, plans_of_flows
     from midflight.sweep_folder import check_metric
     from midflight.sweep_summary import check_has_measure
 
