@@ -313,6 +313,7 @@ pub fn grid(threads: usize, every: usize) -> Result<u64, StudyError> {
 
 /// A cell of a sweep over scenarios: the handoff of [`handoff`], measured as in [`grid`].
 const CELL: &str = include_str!("cell.toml");
+const BULK: &str = include_str!("bulk.toml");
 
 /// The cells of a sweep over the schemes `sack` and `enhanced` and 200 instants, each read and run as in
 /// the package's sweeps; returns the number of cells.
@@ -370,34 +371,27 @@ pub fn changing(changes: u64) -> Result<Plan, StudyError> {
     read_scenario(&text, Origin::Toml("changing"), &[], &[])
 }
 
-/// Runs a scenario on one thread.
+/// A minute of the bulk flow with a profile, as the scenario that the command `run` takes.
 ///
 /// # Errors
 /// As [`run_scenarios`].
-pub fn run_plan(plan: &Plan) -> Result<(), StudyError> {
-    let how = Execution {
-        fork: true,
-        threads: 1,
-    };
-    run_scenarios(std::slice::from_ref(plan), how, |_, _| true).map(|_| ())
-}
-
-const BULK: &str = include_str!("bulk.toml");
-
-/// Runs a minute of the bulk flow as the command `run` does, with all measurements of a scenario; returns the number of
-/// segments sent for the first time.
-///
-/// # Errors
-/// As [`run_scenarios`].
-pub fn run_as_users_do(profile: &str) -> Result<u64, StudyError> {
+pub fn bulk_scenario(profile: &str) -> Result<Plan, StudyError> {
     let given = [("profile", profile), ("end", "60 s")];
     let given = given.map(|(key, value)| (key.into(), value.into()));
-    let plan = read_scenario(BULK, Origin::Toml("bulk"), &given, &[])?;
+    read_scenario(BULK, Origin::Toml("bulk"), &given, &[])
+}
+
+/// Runs a scenario on one thread with all its measurements, as the command `run` does; returns the number of segments
+/// sent for the first time.
+///
+/// # Errors
+/// As [`run_scenarios`].
+pub fn run_plan(plan: &Plan) -> Result<u64, StudyError> {
     let how = Execution {
         fork: true,
         threads: 1,
     };
-    let runs = run_scenarios(&[plan], how, |_, _| true)?;
+    let runs = run_scenarios(std::slice::from_ref(plan), how, |_, _| true)?;
     let flows = runs.iter().flatten().flat_map(|run| &run.flows);
     let totals = flows.map(FlowOutcome::total);
     Ok(totals.map(|total| total.sent - total.rexmits).sum())

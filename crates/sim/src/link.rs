@@ -190,7 +190,8 @@ impl Link {
             debug_assert!(now >= self.newest_entry, "packets enter in order");
             self.newest_entry = now;
         }
-        // Its three times are kept in registers: what is stored in parts and read as a whole has to wait.
+        // Its three times stay in registers. A structure that is stored in parts and loaded as a whole makes the
+        // processor wait.
         let mut start = if self.free_at > now {
             if self.is_full(now, scheduled) {
                 return None;

@@ -601,7 +601,7 @@ impl<O: Observer> World<O> {
             let mut l = &mut self.links[link.index()];
             if l.closed {
                 if l.is_looked_at() {
-                    // The packet of all others stays in registers.
+                    // A copy, so that a packet that nobody looks at stays in registers.
                     let mut seen = packet;
                     if !self.look_at(link, first, enter, &mut seen) {
                         break DropCause::Node;

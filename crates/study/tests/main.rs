@@ -11,6 +11,7 @@ mod ns2_impaired;
 mod one_run;
 mod quick_start;
 mod rapid;
+mod recording_columns;
 mod recordings;
 mod reordering;
 mod roaming;

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use std::sync::LazyLock;
 
 use midflight_bench::{
-    bottleneck, bulk_linux, bulk_rfc, cells, cells_with, changing, grid, handoff, loss_burst, run,
-    run_as_users_do, run_plan, scheduled, ten_hours,
+    bottleneck, bulk_linux, bulk_rfc, bulk_scenario, cells, cells_with, changing, grid, handoff,
+    loss_burst, run, run_plan, scheduled, ten_hours,
 };
 use midflight_sim::{Digest, LinkSchedule};
 use midflight_study::StudyError;
@@ -25,8 +25,10 @@ const WORKLOADS: [Workload; 23] = [
     }),
     ("bulk-rfc", "packets", || run(bulk_rfc::<Digest>()?, 60)),
     ("bulk-linux", "packets", || run(bulk_linux::<Digest>()?, 60)),
-    ("run", "packets", || run_as_users_do("ns2")),
-    ("run-linux", "packets", || run_as_users_do("linux")),
+    ("run", "packets", || run_plan(&bulk_scenario("ns2")?)),
+    ("run-linux", "packets", || {
+        run_plan(&bulk_scenario("linux")?)
+    }),
     ("bulk-scheduled", "packets", || {
         run(scheduled::<Digest>(&TEN_HOURS)?, 60)
     }),

@@ -5,16 +5,8 @@ use std::collections::BTreeSet;
 use csv::StringRecord;
 
 use super::columns::is_missing;
+use super::quantity::is_up;
 use super::short;
-
-/// Words of a direction, and whether it is the uplink.
-fn is_up(text: &str) -> Option<bool> {
-    let is_of = |words: &[&str]| words.iter().any(|word| word.eq_ignore_ascii_case(text));
-    if is_of(&["down", "dl", "downlink", "download", "downstream"]) {
-        return Some(false);
-    }
-    is_of(&["up", "ul", "uplink", "upload", "upstream"]).then_some(true)
-}
 
 /// A column of texts that is not used.
 struct Texts {

@@ -320,9 +320,15 @@ pub(super) fn with_unit(name: &str) -> (String, Option<String>) {
     (flat.to_lowercase(), None)
 }
 
-/// Words for the directions in names.
-const UP: [&str; 4] = ["uplink", "upload", "up", "ul"];
-const DOWN: [&str; 4] = ["downlink", "download", "down", "dl"];
+/// Words for the directions.
+const UP: [&str; 5] = ["uplink", "upload", "upstream", "up", "ul"];
+const DOWN: [&str; 5] = ["downlink", "download", "downstream", "down", "dl"];
+
+/// Whether a word for a direction means the uplink; none for other words.
+pub(super) fn is_up(word: &str) -> Option<bool> {
+    let is_of = |words: &[&str]| words.iter().any(|one| one.eq_ignore_ascii_case(word));
+    is_of(&UP).then_some(true).or(is_of(&DOWN).then_some(false))
+}
 
 /// A part of a name, or both parts of one such as `dlrate` or `throughputul`.
 fn apart(part: &str) -> impl Iterator<Item = &str> {
@@ -354,10 +360,11 @@ pub(super) fn cell_rank(name: &str) -> Option<usize> {
 pub(super) fn meaning(name: &str) -> Option<(Meaning, String, Option<String>)> {
     let (base, unit) = with_unit(name);
     let parts: Vec<&str> = base.split('_').flat_map(apart).collect();
-    let is_up = |part: &&str| UP.contains(part);
-    let up = parts.iter().any(is_up);
-    let is_way = |part: &&str| is_up(part) || DOWN.contains(part);
-    let rest: Vec<&str> = parts.into_iter().filter(|part| !is_way(part)).collect();
+    let up = parts.iter().any(|part| is_up(part) == Some(true));
+    let rest: Vec<&str> = parts
+        .into_iter()
+        .filter(|part| is_up(part).is_none())
+        .collect();
     let plain = rest.join("_");
     let is_rate = || {
         unit.as_deref()

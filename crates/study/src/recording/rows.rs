@@ -75,11 +75,10 @@ impl Rows {
         }
     }
 
-    /// Converts the rows to series that start at the first one. `ups` has for each row whether it is of the uplink, if
-    /// rows are of one direction each.
+    /// The rows in the order of time, those of the two directions joined. Adds to `details` what was done for that.
     ///
     /// # Errors
-    /// The number of a row that is before the one above it.
+    /// The index of a row that is before the one above it.
     fn places(&self, ups: Option<&[bool]>, details: &mut Vec<String>) -> Result<Vec<Place>, usize> {
         let all = 0..self.times.len();
         let Some(ups) = ups else {

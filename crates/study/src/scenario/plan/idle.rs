@@ -10,7 +10,7 @@ use crate::scenario::Stack;
 impl Plan {
     /// A remark on each flow whose scheme has policies or signals that wait for handoffs, if it has none.
     pub(super) fn idle_schemes(&self) -> Vec<String> {
-        // Whoever leaves out the notices knows it.
+        // Then the user has switched the notices off.
         if !self.file.notices {
             return Vec::new();
         }
@@ -48,7 +48,7 @@ impl Plan {
         };
         let has_handoffs = moves && !self.moves.is_empty();
         let is_notified = has_handoffs || changes().any(|change| change.notice.is_some());
-        let is_signalled = has_handoffs || (changes().next().is_some());
+        let is_signalled = has_handoffs || changes().next().is_some();
         let signals = !matches!(built.profile.receiver.signal, AnyHandoffSignal::Silent(_))
             && flow.direction == Direction::Down;
         match (built.policies.is_empty(), signals) {
