@@ -33,7 +33,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from midflight.argument import check_axes, check_path, check_threads
+from midflight.argument import check_axes, check_path, check_threads, check_whole
 from midflight.meant import did_you_mean
 from midflight.policy import sources
 from midflight.refusal import refusal
@@ -243,8 +243,10 @@ class Sweep:
         from midflight import _core
         from midflight.plot.history import plan_of
         from midflight.scenario import changed_words
+        from midflight.sweep_summary import check_has_measure
 
         check_axes(axes, compare)
+        check_whole("shard_cells", shard_cells, 1)
         check_metric(metric, phase)
         plan = plan_of(scenario, policies=policies)
         values = json.loads(plan.canonical)
@@ -288,6 +290,7 @@ class Sweep:
                 accepted=f"at most {MOST_CELLS}",
             )
         sweep.check()
+        check_has_measure(metric, sweep)
         if not isinstance(scenario, _core.Plan):
             said, every = remarks_of(plan), remarks_of(plan, run=plans_of_flows(sweep))
             warn_of(one for one in every if one not in said)
@@ -645,7 +648,7 @@ class Sweep:
         run_local(asked, place, asked.missing(place), threads=threads, progress=progress)
         asked.merge(place)
         found = SweepOutcome(asked, place)
-        if asked.compare is not None:
+        if found.summary.compared:
             write_whole(place / found.summary.file, found.summary.comparison_text())
         return found
 

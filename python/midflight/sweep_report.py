@@ -66,26 +66,17 @@ def sweep_report_html(
     policies: Policies | None = None,
 ) -> str:
     """Return the report of a folder as a text of HTML."""
-    from midflight.meant import or_all
     from midflight.plot.names import column_name
     from midflight.plot.plain import plain_of_folder
     from midflight.plot.style import usually
-    from midflight.refusal import refusal
     from midflight.sweep import Sweep
+    from midflight.sweep_folder import check_metric
     from midflight.sweep_results import METRICS, check_has_tables
 
-    if metric is not None and metric not in METRICS:
-        accepted = ", ".join(METRICS)
-        others = or_all(metric, METRICS, "`midflight list metrics` has all")
-        raise refusal(
-            f'--metric "{metric}" is not a measurement{others}',
-            name="--metric",
-            value=metric,
-            accepted=accepted,
-        )
+    check_metric(metric, None, "--")
     asked = Sweep.read(folder, policies=policies)
     check_has_tables(folder)
-    check_has_measure(metric, asked)
+    check_has_measure(metric, asked, "--")
     summary = Summary.of(asked, folder, metric, check_by(by, asked))
     scenario = json.loads(asked.scenario)
     words, unit = METRICS[summary.metric]

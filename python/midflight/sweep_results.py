@@ -175,9 +175,11 @@ class Comparison:
         return int(low > 0) - int(high < 0)
 
 
-def check_has_tables(folder: Path) -> None:
-    """Raise `MidflightError` for the folder of a sweep whose cells are not all run."""
-    if not (folder / "flows.csv").is_file() and not (folder / "flows.parquet").is_file():
+def check_has_tables(folder: Path, *others: str) -> None:
+    """Raise `MidflightError` for the folder of a sweep whose cells are not all run: it has neither
+    flows.csv nor one of the `others`.
+    """
+    if not any((folder / name).is_file() for name in ("flows.csv", *others)):
         raise refusal(
             f'"{folder}" has no tables yet; `midflight sweep` makes them when all cells are run',
             name="folder",
@@ -227,10 +229,10 @@ def groups(
     workload = WORKLOAD_OF.get(metric)
     chance = Chance(axes)
     for row in percentile_rows(rows, metric) if metric in PERCENTILES else rows:
-        if row["moves"] != "1" or (workload and row.get("workload") != workload):
+        # A flow of requests has no result of its own.
+        if row["moves"] != "1" or is_requests(row):
             continue
-        if is_requests(row):
-            # It has no result of its own.
+        if workload and row.get("workload") != workload:
             continue
         values = tuple(row[axis] for axis in by)
         group = found.setdefault((row["flow"], *values), Group(row["flow"], values))
@@ -354,7 +356,7 @@ def main_metrics(rows: Iterator[dict[str, str]]) -> list[str]:
     workloads: dict[str, None] = {}
     has_bulk = has_durations = False
     for row in rows:
-        if row["moves"] != "1":
+        if row["moves"] != "1" or is_requests(row):
             continue
         if row.get("workload"):
             workloads[row["workload"]] = None

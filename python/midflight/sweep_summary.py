@@ -163,7 +163,8 @@ class Summary:
         if len(self.grouped) > MOST_PRINTED:
             keys = [key for key in self.others if len(self.asked.axes[key]) > 1]
             fewer = f"; --by {keys[0]} lists fewer" if len(keys) > 1 else ""
-            lines.append(f"All {len(self.grouped)} lines are in the files{fewer}.")
+            left_out = len(self.grouped) - MOST_PRINTED
+            lines.append(f"{left_out} lines are left out; --json prints all{fewer}.")
         lines += self.unmet.notes()
         lines += self.metric_notes()
         if self.compared:
@@ -336,18 +337,25 @@ def check_by(keys: Sequence[str] | None, asked: Sweep) -> list[str] | None:
     return [key for key in asked.axes if key in keys or key == asked.compare]
 
 
-def check_has_measure(metric: str | None, asked: Sweep) -> None:
-    """Raise `MidflightError` for the measure of a workload that no flow of a sweep has."""
-    from midflight import _core
+def check_has_measure(metric: str | None, asked: Sweep, option: str = "") -> None:
+    """Raise `MidflightError` for the measure of a workload that no flow of a sweep has.
 
-    measured = ((one["name"], of["name"]) for one in _core.workloads() for of in one["measures"])
-    having = [name for name, measure in measured if measure == metric]
+    `option` is what options of the command begin with.
+    """
+    from midflight.percentiles import PERCENTILES
+    from midflight.sweep_results import WORKLOAD_OF
+
+    if metric is None:
+        return
+    measured = PERCENTILES[metric].of if metric in PERCENTILES else metric
+    workload = WORKLOAD_OF.get(measured)
     flows = json.loads(asked.scenario)["flows"].values()
     is_varied = any(key.endswith(".workload") or key.count(".") == 1 for key in asked.axes)
-    if having and not is_varied and not any(one.get("workload") in having for one in flows):
+    if workload and not is_varied and all(one.get("workload") != workload for one in flows):
         raise refusal(
-            f'--metric {metric} is of flows with workload = "{having[0]}", and no flow has that',
-            name="--metric",
+            f'{option}metric {metric} is measured on flows with workload = "{workload}", and no '
+            "flow has it",
+            name=f"{option}metric",
             value=metric,
             accepted=f'the measure of a workload of the flows, or one such as "{_OF_ALL}"',
         )

@@ -14,6 +14,7 @@ from midflight import MidflightError, Sweep
 from midflight.cli import main
 from midflight.plot import plot_axis, plot_spread
 from midflight.sweep_folder import kept_comparison, read_definition
+from midflight.sweep_report import sweep_report_html
 from midflight.sweep_summary import Summary
 
 SCHEME, AT, GAP = "flows.download.scheme", "handoffs.0.at", "handoffs.0.gap"
@@ -121,10 +122,29 @@ def test_sweeps_in_python_have_a_metric(tmp_path: Path) -> None:
     assert kept_comparison(found.folder) == found.folder / "comparison-rexmits.csv"
     again = Sweep.read(found.folder).run(found.folder)
     assert again.summary.metric == "rexmits"
-    for wrong in ({"metric": "speed"}, {"phase": 1}, {"metric": "all_new_ns", "phase": 0}):
+    for wrong, said in (
+        ({"metric": "speed"}, 'metric "speed" is not a measurement'),
+        ({"metric": "load_p95_ns"}, 'load_p95_ns is measured on flows with workload = "web"'),
+        ({"phase": 1}, "phase is for metric all_new_ns and first_new_ns"),
+        ({"metric": "all_new_ns", "phase": 0}, "phase is 0; expected a whole number from 1"),
+        ({"shard_cells": 0}, "shard_cells: 0 is not accepted"),
+    ):
         how: Any = wrong
-        with pytest.raises(MidflightError, match=r"metric|phase"):
+        with pytest.raises(MidflightError, match=said):
             Sweep.of("wifi-to-lte", axes, **how)
+
+
+def test_an_axis_of_one_value_is_compared_with_nothing(tmp_path: Path) -> None:
+    sweep = Sweep.of("wifi-to-lte", {SCHEME: ["sack"], AT: ["0.2 s"]}, compare=SCHEME)
+    assert not sweep.run(tmp_path / "out").summary.compared
+    assert not (tmp_path / "out" / "comparison.csv").exists()
+
+
+def test_a_folder_without_its_tables_of_text_has_no_summary(stalls: Path, tmp_path: Path) -> None:
+    shutil.copy(stalls / "sweep.json", tmp_path)
+    (tmp_path / "flows.parquet").touch()
+    with pytest.raises(MidflightError, match="has no tables yet"):
+        sweep_report_html(tmp_path)
 
 
 @pytest.mark.parametrize(

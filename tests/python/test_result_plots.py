@@ -489,7 +489,7 @@ def test_mistakes_with_results(
     assert not out.exists()
 
 
-def test_what_is_pooled_is_said_once(
+def test_what_is_pooled_is_said_in_each_figure(
     swept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A note says what a figure pools, and a map itself, too, unless nothing is pooled."""

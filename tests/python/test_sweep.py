@@ -527,7 +527,10 @@ def test_mistakes_are_reported(
         (["--shard", "0/2"], '--shard "0/2" is not a share'),
         (["--executor", "cloud"], '--executor "cloud" is not accepted'),
         (["--metric", "speed"], '--metric "speed" is not a measurement'),
-        (["--metric", "startup_ns"], 'is of flows with workload = "video", and no flow has that'),
+        (
+            ["--metric", "startup_ns"],
+            'is measured on flows with workload = "video"',
+        ),
         (["--compare", "seed"], '"seed" to compare is not an axis'),
         (["--by", "seed"], '--by "seed" is not an axis; expected flows.download.scheme'),
         (["--out", "/proc/none"], "--out is given 2 times"),

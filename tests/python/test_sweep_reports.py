@@ -122,7 +122,7 @@ def test_flows_of_requests_are_no_results(
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["report", "{out}", "--metric", "load_ns"], 'of flows with workload = "web", and no flow'),
+        (["report", "{out}", "--metric", "load_ns"], 'on flows with workload = "web"'),
         (["plot", "{empty}", "--x", "a", "--y", "b"], 'empty.csv" is empty; expected a table'),
         (["plot", "{empty}"], 'empty.csv" is empty; expected a table, whose first line names'),
         (["run", "{out}/flows.csv"], "is a table in CSV, and a scenario is in TOML; `midflight pl"),

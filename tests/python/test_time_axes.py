@@ -293,6 +293,8 @@ def test_each_line_that_leaves_the_axis_is_named_and_has_an_arrowhead() -> None:
     third = _delays(usual, label="c")
     panel = _panel(second, first, third)
     assert peak_words(panel, None) == "most: 9,000 ms, a and 4,000 ms, b"
+    near = _delays([*usual[:50], 999.7, *usual[51:]], label="a")
+    assert peak_words(_panel(near), None) == "most: 1,000 ms"
     axes = Figure().add_subplot()
     axes.set_xlim(0, 100)
     scale_of(axes, panel, None, 0.0)

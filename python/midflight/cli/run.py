@@ -182,7 +182,7 @@ def with_shorthands(
     Raises `UserError` for a value that is given both ways, and for a profile that does not exist.
     """
     from midflight import _core
-    from midflight.meant import did_you_mean
+    from midflight.meant import or_all
 
     found = list(sets or [])
     for key, value in (("profile", profile), ("runs", runs), ("seed", seed)):
@@ -191,12 +191,10 @@ def with_shorthands(
         if value is not None and key != "profile":
             read_whole(f"--{key}", value, 1 if key == "runs" else 0, 2**63 - 1)
         found += [] if value is None else [f"{key}={value}"]
-    known = [one["name"] for one in _core.profiles()]
+    known = [one["name"] for one in _core.profiles()] if profile is not None else []
     if profile is not None and profile not in known:
-        raise UserError(
-            f'--profile "{profile}" is not a profile{did_you_mean(profile, known)}; there are '
-            f"{', '.join(known)}"
-        )
+        others = or_all(profile, known, "`midflight list profiles` has all")
+        raise UserError(f'--profile "{profile}" is not a profile{others}')
     return found
 
 

@@ -163,9 +163,7 @@ def sweep(
     """
     from midflight.sweep import SHARD_CELLS, Sweep, plans_of_flows
     from midflight.sweep_folder import check_metric
-    from midflight.sweep_summary import check_has_measure
 
-    check_metric(metric, None, "--")
     after = None if phase is None else read_whole("--phase", phase, 1, 1_000_000)
     check_metric(metric, after, "--")
     own = own_policies(policies)
@@ -182,7 +180,6 @@ def sweep(
         policies=own,
     )
     check_sets(asked, sets)
-    check_has_measure(metric, asked)
     kept_apart = read_by(by, asked)
     share = read_share(shard)
     how_many = read_whole("--threads", threads, 0, 1024)

@@ -50,7 +50,7 @@ from midflight.plot.usual import Shown, missing_argument, usual_rows, usual_show
 from midflight.refusal import names_arguments, refusal
 from midflight.results import Quartiles, quartiles
 from midflight.run_tables import is_requests
-from midflight.sweep_results import is_sample
+from midflight.sweep_results import WORKLOAD_OF, is_sample
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -409,20 +409,14 @@ def measured_rows(columns: Columns, rows: Sequence[int], measured: str) -> list[
     with that application, and in other flows it is not missing. Flows that only carry the requests
     of an application count if there are no others.
     """
-    from midflight import _core
-
-    of = {
-        str(one["name"])
-        for one in _core.workloads()
-        if measured in {measure["name"] for measure in one["measures"]}
-    }
+    of = WORKLOAD_OF.get(measured)
     if "entry" in columns and "flow" in columns:
         names = {name: columns[name] for name in ("flow", "entry")}
         asks = [is_requests({name: names[name][row] for name in names}) for row in rows]
         rows = [row for row, asking in zip(rows, asks, strict=True) if not asking] or rows
-    if not of or "workload" not in columns:
+    if of is None or "workload" not in columns:
         return list(rows)
-    return [row for row in rows if text_of(columns["workload"][row]) in of]
+    return [row for row in rows if text_of(columns["workload"][row]) == of]
 
 
 def check_is_measured(columns: Columns, rows: Sequence[int], name: str, option: str) -> None:

@@ -251,8 +251,10 @@ def _not_chosen(option: str, ends: Ends, why: str) -> MidflightError:
 
 def check_is_seen(option: str, ends: Ends | None, places: Iterable[float], unit: str) -> None:
     """Refuse chosen ends of an axis between which none of the places is that the figure has."""
+    if ends is None:
+        return
     known = [one for one in places if math.isfinite(one)]
-    if ends is None or not known or any(ends[0] <= one <= ends[1] for one in known):
+    if not known or any(ends[0] <= one <= ends[1] for one in known):
         return
     there = f"{min(known):.4g} to {max(known):.4g} {unit}".strip()
     text = _ends_text("", ends)

@@ -172,12 +172,17 @@ def peak_words(panel: Panel, yscale: str | None) -> str:
     lines = {one.label for one in panel.curves if one.draw in ("steps", "line", "dots")}
     words = []
     for value, label, _, _ in _peaks_above(panel, yscale):
-        # In the unit of the axis, with three digits of interest.
-        digits = 2 - math.floor(math.log10(value)) if value > 0 else 0
-        number = f"{round(value, digits):,.0f}" if value >= 1000 else f"{value:.3g}"
-        text = f"{number} {panel.unit}"
+        # In the unit of the axis.
+        text = f"{_three_digits(value)} {panel.unit}"
         words.append(f"{text}, {labelled(label)}" if len(lines) > 1 else text)
     return f"most: {' and '.join(words)}" if words else ""
+
+
+def _three_digits(value: float) -> str:
+    """A number with three digits of interest, in words without a power of ten."""
+    digits = 2 - math.floor(math.log10(value)) if value > 0 else 0
+    value = round(value, digits)
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
 def mark_cut_lines(axes: Axes, panel: Panel, yscale: str | None = None) -> None:
@@ -295,7 +300,8 @@ def off_scale(panel: Panel, top: float | None = None) -> str:
     areas = [one.value for one in panel.curves if one.draw == "area"]
     rates = np.concatenate(areas)
     high, low = float(np.nanmax(rates)), float(np.nanmin(rates[rates > level]))
-    span = f"{high:.3g}" if low > 0.99 * high else f"{low:.3g} to {high:.3g}"
+    highest = _three_digits(high)
+    span = highest if low > 0.99 * high else f"{_three_digits(low)} to {highest}"
     some = " for a part of the time" if np.any((rates > 0) & (rates <= level)) else ""
     return f"the link's rate is {span} Mbit/s{some}, above the axis"
 

@@ -180,9 +180,9 @@ def is_percentile(columns: Columns, measured: str) -> bool:
 
 def missing_column(option: str, name: str, columns: Columns | Iterable[str]) -> MidflightError:
     """Return the error for a column that a table does not have; an axis is not a measurement."""
-    from midflight import _core
     from midflight.meant import or_all
     from midflight.plot.names import is_measured
+    from midflight.sweep_results import WORKLOAD_OF
 
     compared = columns.get("compared", ()) if isinstance(columns, Mapping) else ()
     columns = list(columns)
@@ -195,13 +195,10 @@ def missing_column(option: str, name: str, columns: Columns | Iterable[str]) -> 
             value=name,
             accepted=accepted,
         )
-    if having := [
-        str(one["name"])
-        for one in _core.workloads()
-        if name in {measure["name"] for measure in one["measures"]}
-    ]:
+    if workload := WORKLOAD_OF.get(name):
         return refusal(
-            f'{option}: {name} is of flows with workload = "{having[0]}", and no flow has that',
+            f'{option}: {name} is measured on flows with workload = "{workload}", and no flow '
+            "has it",
             name=option,
             value=name,
             accepted=accepted,

@@ -75,11 +75,15 @@ def usual_shown(
     """
     if not is_sweep(source):
         return shown
+    from midflight.plot.axis import measured_flows
+    from midflight.plot.tables import read_columns
     from midflight.sweep_folder import read_definition
     from midflight.sweep_results import check_has_tables, is_sample, main_metrics, read_flows
 
     asked = read_definition(Path(source))
-    check_has_tables(Path(source))
+    # The usual metric is found in rows of text.
+    needs_text = shown.value is None and asked["metric"] is None
+    check_has_tables(Path(source), *([] if needs_text else ["flows.parquet"]))
     axes, compare = asked["axes"], asked.get("compare")
     fixed = {
         key for key, value in (where or {}).items() if isinstance(value, str) or len(value) == 1
@@ -96,7 +100,7 @@ def usual_shown(
         places += [str(compare)] if compare in axes else []
         x = next((key for key in places if key not in by), None)
         if x is None:
-            x, by = (by[0], by[1:]) if has_by else ("flow", [])
+            x, by = (by[0], by[1:]) if by else ("flow", [])
     elif x is None:
         places = [key for key in free_axes(axes, compare) if key != y]
         x = next(iter(places), compare if compare in axes else None)
@@ -110,9 +114,10 @@ def usual_shown(
             by = [str(compare)] if 1 < len(axes[compare]) <= MOST_MAPS else []
     elif not has_by:
         by = usual_by(axes, compare, {x})
-        flows = _flows_of(Path(source), value, fixed)
+        is_one = x == "flow" or "flow" in fixed
+        flows = [] if is_one else measured_flows(read_columns(Path(source), value), value, {})
         lines = prod(len(axes[key]) for key in by)
-        if 1 < len(flows) * lines <= _MOST_LINES and len(flows) > 1 and x != "flow":
+        if 1 < len(flows) * lines <= _MOST_LINES and len(flows) > 1:
             # What they measure differs, as their sizes and their links do.
             by = ["flow", *by]
     return Shown(x, y, value, by)
@@ -155,18 +160,6 @@ def after_handoff(columns: Columns, value: str | None, phase: int | None) -> Col
                 first.setdefault(tuple(str(columns[one][row]) for one in _OF_FLOW), row)
         keep = [*first.values()]
     return {name: [values[row] for row in keep] for name, values in columns.items()}
-
-
-def _flows_of(folder: Path, value: str, fixed: Collection[str]) -> list[str]:
-    """Return the flows of a sweep that have a measurement; none if one of them is asked for."""
-    from midflight.plot.axis import measured_rows
-    from midflight.plot.tables import read_columns
-
-    columns = read_columns(folder, value)
-    if "flow" in fixed or not {"flow", value} <= {*columns}:
-        return []
-    rows = measured_rows(columns, range(len(columns[value])), value)
-    return list(dict.fromkeys(str(columns["flow"][row]) for row in rows))
 
 
 def usual_kinds(source: object) -> Sequence[str]:
