@@ -180,7 +180,30 @@ def test_lines_end_where_runs_do_not_finish() -> None:
     for line in axes.lines:
         if line.get_label() in ("a", "b"):
             assert np.isnan(line.get_ydata()[2])
-    assert "arrows: over 25 % of the runs did not finish" in texts_in(axes)[0]
+    words = "arrows: 25 % of the runs or more did not finish (without a marker: half or more)"
+    assert words in texts_in(axes)[0].replace("\n", " ")
+
+
+@pytest.mark.parametrize("finished", [1, 2])
+@pytest.mark.parametrize("missing", [0, 1])
+def test_half_of_the_runs_or_more_have_no_median(finished: int, missing: int) -> None:
+    times = [1e9] * finished + [None] * (finished - missing)
+    columns = {"x": ["1", "2"] * len(times), "duration_ns": [one for one in times for _ in "12"]}
+    data = axis_data(columns, x="x", y="duration_ns")
+    (axes,) = axis_figure(data).axes
+    assert all(np.isinf(one.median) == (missing == 0) for one in data.lines[0].points)
+    assert ("half or more" in "".join(texts_in(axes))) == (missing == 0)
+
+
+@pytest.mark.parametrize(("runs", "has_arrow"), [(20, True), (21, False)])
+def test_a_twentieth_of_the_runs_or_more_has_an_endless_whisker(runs: int, has_arrow: bool) -> None:
+    times = [float(one) * 1e9 for one in range(1, runs)]
+    columns = {"x": ["a"] * runs, "duration_ns": [*times, None]}
+    data = spread_of(columns, "box", x="x", value="duration_ns")
+    (axes,) = spread_figure(data).axes
+    arrows = [line for line in axes.lines if line.get_marker() == r"$\uparrow$"]
+    assert bool(arrows) == has_arrow
+    assert ("arrows where 5 % of the runs or more did not finish" in data.detail) == has_arrow
 
 
 def test_means_without_slow_runs_are_marked() -> None:

@@ -625,9 +625,10 @@ def _detail(data: AxisData, *, is_spread: bool) -> str:
             f"medians and quartiles{f' of {min(counts)} values' if len(counts) == 1 else ''}"
         )
     if any(math.isinf(point.q3) for point in points):
-        words.append(f"arrows: {'over 25 % of the runs' if is_spread else 'runs'} did not finish")
+        runs = "25 % of the runs or more" if is_spread else "runs"
+        words.append(f"arrows: {runs} did not finish")
         if is_spread and any(math.isinf(point.median) for point in points):
-            words[-1] += " (without a marker: over 50 %)"
+            words[-1] += " (without a marker: half or more)"
     return "; ".join([*words, *([data.pooled] if is_spread and data.pooled else [])])
 
 
@@ -716,7 +717,7 @@ def _median(axes: Axes, line: Line, look: Look, x: Any, number: int, *, joined: 
     medians = np.array([point.median for point in line.points], dtype=float)
     drawn = axes.plot(
         x,
-        # A line ends where more than half of the runs did not finish.
+        # A line ends where half of the runs or more did not finish.
         np.where(np.isfinite(medians), medians, np.nan),
         color=look.colour,
         linestyle=look.line if joined else "none",

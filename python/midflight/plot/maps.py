@@ -65,8 +65,8 @@ class Colours:
 
 @dataclass(frozen=True)
 class Map:
-    """The values of the cells, by row and column: nan where there is none, inf where more than half
-    of the runs did not finish; what these cells say instead, and which values are of few pairs.
+    """The values of the cells, by row and column: nan where there is none, inf where half of the
+    runs or more did not finish; what these cells say instead, and which values are of few pairs.
     """
 
     cells: NDArray[np.float64]

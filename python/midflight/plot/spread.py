@@ -282,7 +282,12 @@ def _lines(
         groups.append(group)
     over, detail = "", ""
     if kind == "box":
-        detail = _box_words(Spread(kind, "", "", groups, is_time=is_time))
+        boxes = Spread(kind, "", "", groups, is_time=is_time)
+        detail = _box_words(boxes)
+        # Of fewer runs that do not finish no whisker is endless.
+        misses = any(
+            math.isinf(quantiles_of(boxes, one)[4]) for group in groups for one in group.values
+        )
     taken: Sequence[str] = ()
     if kind == "interval":
         counts = [number for group in groups for number, _ in group.counts]
@@ -294,7 +299,7 @@ def _lines(
         endless = any(math.isinf(one) for group in groups for ends in group.ends for one in ends)
         detail += "; arrows: intervals without an end" * endless
     if kind == "box" and misses:
-        runs = "runs" if detail.startswith("no boxes") else "more than 5 % of the runs"
+        runs = "runs" if detail.startswith("no boxes") else "5 % of the runs or more"
         detail += f"; arrows where {runs} did not finish"
     # The values of these are the samples that are counted.
     pooled = pooled_words(columns, value, {x, *by, *taken}, kept)
