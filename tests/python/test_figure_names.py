@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
+from matplotlib.text import Text
 
-from midflight import Flow, Link, Scenario
-from midflight.plot import figure_of, plot_over_time, plot_spread
+from midflight import Flow, Handoff, Link, Scenario
+from midflight.plot import figure_of, plot_over_time, plot_run, plot_spread
 from midflight.plot.panels import shown_panels
 from midflight.plot.strokes import rows_of
 from midflight.plot.style import SERIES, chosen_style, labelled, looks_of, unused_labels
@@ -126,3 +129,43 @@ def test_a_label_of_a_column_counts_as_used() -> None:
     with chosen_style(labels=labels):
         assert labelled("Scheme of dl: sack") == "Sender: sack"
         assert [*unused_labels()] == ["flows.ul.scheme"]
+
+
+def moving() -> Scenario:
+    cell: Any = {"rate": "4 Mbit/s", "delay": "30 ms", "queue": "40 packets"}
+    flows = {"movie": Flow(size="1 MB"), "backup": Flow(scheme="vho", size="1 MB")}
+    handoff = Handoff(at="1 s", to="umts", gap="0.3 s")
+    links = {"dsl": Link(**cell), "umts": Link(**cell)}
+    return Scenario(profile="linux", links=links, flows=flows, handoffs=[handoff], end="8 s")
+
+
+@pytest.mark.parametrize("schemes", [(), ("sack", "vho")])
+@pytest.mark.parametrize(
+    "kind", ["both", "window", "throughput", "queue", "delay", "cwnd", "sequence"]
+)
+def test_every_name_of_a_figure_has_its_label(kind: str, schemes: Sequence[str]) -> None:
+    names = ("dsl", "umts", "movie", "backup", "sack", "vho")
+    how: Any = {
+        "schemes": schemes,
+        "labels": {name: f"N{place}" for place, name in enumerate(names)},
+    }
+    if kind in ("both", "window"):
+        figure = figure_of(plot_run, moving(), kind=kind, **how)
+    else:
+        figure = figure_of(plot_over_time, moving(), [kind], **how)
+    words = " ".join(one.get_text() for one in figure.findobj(Text))
+    raw = re.findall(rf"(?<![\w-])(?:{'|'.join(names)})(?![\w-])", words)
+    assert not raw, words
+    assert "N1" in words
+
+
+def test_notes_of_pooled_values_have_the_labels() -> None:
+    columns: dict[str, list[Any]] = {
+        "flows.dl.scheme": ["sack", "vho"] * 6,
+        "links.cell.queue": ["100 packets"] * 6 + ["200 packets"] * 6,
+        "duration_ns": [1e9 * (1 + one) for one in range(12)],
+    }
+    how: Any = {"value": "duration_ns", "x": "links.cell.queue", "labels": {"dl": "film"}}
+    figure = figure_of(plot_spread, columns, "box", **how)
+    (said,) = [one for one in figure.findobj(Text) if "film" in one.get_text()]
+    assert "dl" not in said.get_text().split()

@@ -203,7 +203,7 @@ def label_axes(
         filter(None, (typeset("--title", title or ""), labelled(remark).replace("$", r"\$")))
     )
     axes.set_title(wrapped(above, 7.5, (width - 0.6) * 72), parse_math=True)
-    if detail := captioned(detail):
+    if detail := captioned(labelled(detail)):
         # Above it stands the title, if there is one.
         detail = wrapped(detail, SMALL_PT, (width - 0.6) * 72)
         how: Any = {"fontsize": SMALL_PT, "color": "0.35", "parse_math": False}
@@ -244,7 +244,7 @@ def label_panels(
         axes.set_xlabel(wrapped(labelled(x_title), 7.5, room_pt), parse_math=False)
         axes.set_ylabel(wrapped(labelled(y_title), 7.5, (height - 0.9) * 72), parse_math=False)
     above = [typeset("--title", title or "")]
-    above += [one.replace("$", r"\$") for one in (labelled(remark), captioned(detail))]
+    above += [one.replace("$", r"\$") for one in (labelled(remark), captioned(labelled(detail)))]
     if text := "\n".join(filter(None, above)):
         figure.suptitle(wrapped(text, 7.5, (width - 0.4) * 72), fontsize=7.5, parse_math=True)
     named = [(kind, axes) for axes, _, _ in panels]

@@ -530,7 +530,8 @@ def _head(panel: Panel, others: Sequence[str], room: Room, yscale: str | None) -
     is_log = least_of(panel, yscale) is not None
     above = "" if is_log else off_scale(panel, _asked_top(panel))
     lacks = map(labelled, panel.lacks)
-    own = "; ".join(filter(None, (*lacks, panel.detail, peak_words(panel, yscale), above)))
+    detail = labelled(panel.detail)
+    own = "; ".join(filter(None, (*lacks, detail, peak_words(panel, yscale), above)))
     lines = [captioned(one) for one in (*map(labelled, others), own)]
     return "\n".join(wrapped(one, SMALL_PT, (room.width_in - 0.35) * 72) for one in lines if one)
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from midflight.plot.history import NS_PER_S, Moment, Steps
 from midflight.plot.holes import Hole
 from midflight.plot.labels import LABEL_PT
-from midflight.plot.style import text_width
+from midflight.plot.style import labelled, text_width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -132,7 +132,7 @@ class Room:
                 if one.kind != kind:
                     continue
                 middle = (one.time_ns / NS_PER_S - self.window[0]) * point
-                half = text_width(one.label, LABEL_PT) / 2 + 2
+                half = text_width(labelled(one.label), LABEL_PT) / 2 + 2
                 if middle - half < -20 or middle + half > self.width_in * 72 + 20:
                     continue
                 for level, places in enumerate(taken):
@@ -318,7 +318,7 @@ def draw_moments(axes: Axes, moments: Sequence[Moment], room: Room, *, named: bo
         return
     for one, level in room.labels(moments):
         axes.annotate(
-            one.label,
+            labelled(one.label),
             (one.time_ns / NS_PER_S, 1.0),
             xycoords=("data", "axes fraction"),
             xytext=(0, 5 + 8 * level),
@@ -328,6 +328,7 @@ def draw_moments(axes: Axes, moments: Sequence[Moment], room: Room, *, named: bo
             ha="center",
             va="bottom",
             annotation_clip=False,
+            parse_math=False,
         )
     told = [one.time_ns / NS_PER_S for one in moments if one.kind == "notice"]
     told = [at for at in told if start <= at < end]
