@@ -220,6 +220,8 @@ class Sweep:
     #: What is summarised, and the handoff or change after which; None is the usual one.
     metric: str | None = None
     phase: int | None = None
+    #: The axes that a summary separates, and the compared one; None for all that are no samples.
+    by: Sequence[str] | None = None
 
     @classmethod
     def of(
@@ -230,20 +232,21 @@ class Sweep:
         compare: str | None = None,
         metric: str | None = None,
         phase: int | None = None,
+        by: Sequence[str] | None = None,
         shard_cells: int = SHARD_CELLS,
         policies: Policies | None = None,
     ) -> Self:
         """Return the sweep of a scenario over these axes, or over those that it has itself.
 
         The scenario may be a file, or the name of a starter. A path may have a `*` for every name,
-        as in `flows.*.scheme`. `metric` and `phase` are what the results are summarised by, as
-        `--metric` and `--phase` of the command. Raises `MidflightError` for invalid axes; every
-        value is checked once.
+        as in `flows.*.scheme`. `metric`, `phase` and `by` are what the results are summarised by,
+        as the options of the command. Raises `MidflightError` for invalid axes; every value is
+        checked once.
         """
         from midflight import _core
         from midflight.plot.history import plan_of
         from midflight.scenario import changed_words
-        from midflight.sweep_summary import check_has_measure
+        from midflight.sweep_summary import check_by, check_has_measure
 
         check_axes(axes, compare)
         check_whole("shard_cells", shard_cells, 1)
@@ -291,6 +294,7 @@ class Sweep:
             )
         sweep.check()
         check_has_measure(metric, sweep)
+        sweep = replace(sweep, by=check_by(by, sweep))
         if not isinstance(scenario, _core.Plan):
             said, every = remarks_of(plan), remarks_of(plan, run=plans_of_flows(sweep))
             warn_of(one for one in every if one not in said)
@@ -409,6 +413,7 @@ class Sweep:
             "compare": self.compare,
             "metric": self.metric,
             "phase": self.phase,
+            "by": None if self.by is None else list(self.by),
             "policies": sources(self.policies),
             "axes": {key: list(values) for key, values in self.axes.items()},
             "scenario": json.loads(self.scenario),
@@ -424,7 +429,7 @@ class Sweep:
         found = read_definition(folder)
         axes = found["axes"]
         scenario = json.dumps(found["scenario"])
-        printed: Any = {key: found.get(key) for key in ("compare", "metric", "phase")}
+        printed: Any = {key: found.get(key) for key in ("compare", "metric", "phase", "by")}
         cells = found["shard_cells"]
         return cls(scenario, axes, shard_cells=cells, policies=policies, folder=folder, **printed)
 

@@ -26,7 +26,7 @@ __all__ = [
 TABLES = ("flows", "phases")
 COMPARISON = "comparison"
 #: What is printed of the tables of a sweep, and drawn unless something else is asked for.
-_PRINTED = ("compare", "metric", "phase")
+_PRINTED = ("compare", "metric", "phase", "by")
 #: The measurements that are taken after a handoff or change.
 AFTER = ("all_new_ns", "first_new_ns")
 
@@ -89,7 +89,8 @@ def read_definition(folder: Path) -> dict[str, Any]:
     """Return the definition of the sweep in a folder, checked as far as its parts.
 
     `metric` and `phase` are those with which it was run last, None for the usual ones; of a folder
-    that does not say it, those of the comparison that it has.
+    that does not say it, those of the comparison that it has. `by` are the axes that it separated
+    then, None for the usual ones.
     Raises `MidflightError` if it is not one, `OSError` if it cannot be read.
     """
     file = folder / "sweep.json"
@@ -109,6 +110,9 @@ def read_definition(folder: Path) -> dict[str, Any]:
     axes = found["axes"]
     if not axes or not all(isinstance(one, list) and one for one in axes.values()):
         raise refuse('"axes" has an axis without values', "axes", axes, "lists of values")
+    by = found.setdefault("by", None)
+    if by is not None and not (isinstance(by, list) and all(one in axes for one in by)):
+        raise refuse('"by" is no list of its axes', "by", by, f"a list of {', '.join(axes)}")
     if "metric" not in found:
         return {**found, **_compared_by(folder)}
     metric, phase = found["metric"], found.get("phase")

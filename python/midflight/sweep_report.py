@@ -45,8 +45,8 @@ def report_sweep(
     """Write the report of a folder of a sweep that has been run to a file; return the path.
 
     `metric` is the measurement, such as "goodput_bps"; the default is the metric that the sweep
-    prints. `by` are the axes that the tables separate, beside the compared one; the default is all
-    but samples (instants of handoffs, offsets in recordings, seeds). `command` is the command that
+    prints. `by` are the axes that the tables separate, beside the compared one; the default is what
+    the sweep separated. `command` is the command that
     repeats it, for the report. Raises `MidflightError` for a folder without a complete sweep,
     `OSError` if the file cannot be written.
     """
@@ -77,7 +77,7 @@ def sweep_report_html(
     asked = Sweep.read(folder, policies=policies)
     check_has_tables(folder)
     check_has_measure(metric, asked, "--")
-    summary = Summary.of(asked, folder, metric, check_by(by, asked))
+    summary = Summary.of(asked, folder, metric, check_by(by, asked, "--"))
     scenario = json.loads(asked.scenario)
     words, unit = METRICS[summary.metric]
     definition = json.loads((folder / "sweep.json").read_text(encoding="utf-8"))
@@ -239,9 +239,11 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
     metric, compared_in_pairs = summary.metric, summary.comparison_columns()
     read = after_handoff(read_columns(folder, metric), metric, summary.phase)
     columns = every_flow = _measured(read, metric)
-    free = free_axes(asked.axes, asked.compare)
+    apart = {key: values for key, values in asked.axes.items() if key in summary.by}
+    # Axes that the tables separate come first.
+    free = sorted(free_axes(asked.axes, asked.compare), key=lambda key: key not in apart)
     x = next(iter(free), asked.compare or next(iter(asked.axes)))
-    by = [asked.compare] if asked.compare is not None else usual_by(asked.axes, None, {x})
+    by = [asked.compare] if asked.compare is not None else usual_by(apart, None, {x})
     if len({*columns["flow"]}) > 1:
         by = ["flow", *by]
     of = column_name(metric)

@@ -61,7 +61,7 @@ class Summary:
         metric: str | None = None,
         by: list[str] | None = None,
     ) -> Summary:
-        """Return the summary of a folder by a metric, by default that of the sweep."""
+        """Return the summary of a folder by a metric and axes, by default those of the sweep."""
         from midflight.sweep_folder import comparison_file
         from midflight.sweep_results import compare, groups, is_sample, main_metrics, read_flows
         from midflight.unmet import PathChanges, unmet_cells
@@ -71,7 +71,9 @@ class Summary:
         metric = metric or asked.metric
         chosen = metric or usual
         axes = list(asked.axes)
-        if by is None:
+        if by is None and asked.by is not None:
+            by = [*asked.by]
+        elif by is None:
             by = [axis for axis in axes if not is_sample(axis) or axis == asked.compare]
             by = by or axes
         path_changes = PathChanges(asked)
@@ -318,19 +320,20 @@ class Summary:
         return [head, *lines]
 
 
-def check_by(keys: Sequence[str] | None, asked: Sweep) -> list[str] | None:
+def check_by(keys: Sequence[str] | None, asked: Sweep, option: str = "") -> list[str] | None:
     """Return the axes that a summary separates, and the compared one, in the order of the sweep.
 
-    Raises `MidflightError` for what is no axis.
+    `option` is what options of the command begin with. Raises `MidflightError` for what is no axis.
     """
     if keys is None:
         return None
     for key in keys:
         if key not in asked.axes:
             accepted = ", ".join(asked.axes)
+            near = did_you_mean(key, asked.axes)
             raise refusal(
-                f'--by "{key}" is not an axis{did_you_mean(key, asked.axes)}; expected {accepted}',
-                name="--by",
+                f'{option}by "{key}" is not an axis{near}; expected {accepted}',
+                name=f"{option}by",
                 value=key,
                 accepted=accepted,
             )

@@ -231,3 +231,53 @@ def test_lines_of_a_comparison_may_be_chosen(tmp_path: Path) -> None:
     assert {(row["line"], row["value"]) for row in rows} == {
         (gap, one) for gap in ("0.5s", "2s") for one in ("freeze", "vho")
     }
+
+
+def test_reports_figures_and_python_separate_what_the_sweep_separated(tmp_path: Path) -> None:
+    axes = [f"{SCHEME}=sack,freeze", f"{GAP}=1s,2s", "links.lte.delay=20ms,40ms"]
+    folder = swept(tmp_path / "out", "--by", GAP, "--compare", SCHEME, axes=axes)
+    assert read_definition(folder)["by"] == [SCHEME, GAP]
+    asked = Sweep.read(folder)
+    assert asked.by == [SCHEME, GAP]
+    # Two schemes and two gaps; the delays are pooled.
+    assert [len(one.runs) for one in Summary.of(asked, folder).grouped] == [2] * 4
+    html = sweep_report_html(folder)
+    assert "One-way delay of lte" not in table_of(html, "results")
+    assert "Gap of the handoff" in table_of(html, "results")
+    every = sweep_report_html(folder, by=[GAP, "links.lte.delay"])
+    assert "One-way delay of lte" in table_of(every, "results")
+    rows = drawn(folder, tmp_path, "--kind", "median")
+    assert {row["handoffs.0.gap"] for row in rows} == {"1", "2"}
+    assert len(rows) == 4
+    more = ["--kind", "median", "--by", "links.lte.delay"]
+    assert len({row["line"] for row in drawn(folder, tmp_path, *more)}) == 2
+    # A folder of an earlier version does not say it.
+    definition = json.loads((folder / "sweep.json").read_text())
+    del definition["by"]
+    (folder / "sweep.json").write_text(json.dumps(definition))
+    assert Sweep.read(folder).by is None
+    assert "One-way delay of lte" in table_of(sweep_report_html(folder), "results")
+
+
+def table_of(html: str, part: str) -> str:
+    return html.split(f'<h2 id="{part}">')[1].split("<h2")[0]
+
+
+@pytest.mark.parametrize("by", ["links.lte.delay", ["links.lte.rate"], 1])
+def test_a_folder_with_other_axes_to_separate_is_refused(
+    stalls: Path, tmp_path: Path, by: Any
+) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(stalls, folder)
+    definition = json.loads((folder / "sweep.json").read_text())
+    (folder / "sweep.json").write_text(json.dumps({**definition, "by": by}))
+    with pytest.raises(MidflightError, match='"by" is no list of its axes'):
+        read_definition(folder)
+
+
+def test_what_python_separates_is_checked() -> None:
+    axes = {GAP: ["1 s", "2 s"]}
+    assert Sweep.of("wifi-to-lte", axes, by=[GAP]).by == [GAP]
+    with pytest.raises(MidflightError, match=r'^by "handoffs\.0\.gab" is not an axis') as found:
+        Sweep.of("wifi-to-lte", axes, by=["handoffs.0.gab"])
+    assert found.value.name == "by"

@@ -57,7 +57,7 @@ def report(
         typer.Option(
             "--by",
             metavar="KEYS",
-            help="For a sweep: the axes that the tables separate, as for midflight sweep.",
+            help="For a sweep: the axes that the tables separate.  [default: those of the sweep]",
         ),
     ] = None,
 ) -> None:

@@ -149,9 +149,10 @@ def sweep(
     Cells are run in shards, which are written completely or not at all. After an interruption the
     same command resumes. Results are DIR/flows.csv and phases.csv with a column for each axis, also
     as Parquet if pyarrow is installed, and DIR/comparison.csv (comparison-METRIC.csv for another
-    metric). `midflight plot DIR` and `midflight report DIR` show this metric and comparison, too,
-    unless told otherwise. All cells use the same random numbers; values of the compared axis are
-    compared in pairs, with 95 % confidence intervals over runs if there are several.
+    metric). `midflight plot DIR` and `midflight report DIR` show this metric and comparison, and
+    separate the same axes, unless told otherwise. All cells use the same random numbers; values of
+    the compared axis are compared in pairs, with 95 % confidence intervals over runs if there are
+    several.
 
     \b
     Examples:
@@ -180,7 +181,7 @@ def sweep(
         policies=own,
     )
     check_sets(asked, sets)
-    kept_apart = read_by(by, asked)
+    asked = replace(asked, by=read_by(by, asked))
     share = read_share(shard)
     how_many = read_whole("--threads", threads, 0, 1024)
     run = read_executor(executor, jobs, how_many, share, read_job(job or []))
@@ -209,7 +210,7 @@ def sweep(
             )
             return
         asked.merge(folder)
-        made = Summary.of(asked, folder, by=kept_apart)
+        made = Summary.of(asked, folder)
         if made.compared:
             with open_result(folder / made.file) as table:
                 table.write(made.comparison_text())
@@ -267,7 +268,7 @@ def read_by(text: str | None, asked: Sweep) -> list[str] | None:
 
     if text is None:
         return None
-    return check_by([key.strip() for key in text.split(",")], asked)
+    return check_by([key.strip() for key in text.split(",")], asked, "--")
 
 
 def read_share(text: str | None) -> tuple[int, int]:

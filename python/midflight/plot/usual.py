@@ -89,6 +89,10 @@ def usual_shown(
         key for key, value in (where or {}).items() if isinstance(value, str) or len(value) == 1
     }
     axes = {key: values for key, values in axes.items() if key not in fixed}
+    if (apart := asked["by"]) is not None:
+        # What the tables of the sweep pool has no lines.
+        seen = {key: axes[key] for key in axes if key in (*apart, compare) or is_sample(key)}
+        axes = seen or axes
     x, y, value, by = shown
     if value is None:
         value = asked["metric"] or main_metrics(read_flows(Path(source)))[0]
