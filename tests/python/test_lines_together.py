@@ -12,10 +12,11 @@ from matplotlib.patches import Rectangle
 
 from midflight import Flow, Link, Scenario
 from midflight.cli import main
-from midflight.plot import figure_of, plot_over_time, plot_page
+from midflight.plot import figure_of, plot_delay_cdf, plot_over_time, plot_page
 from midflight.plot.curves import Curve
+from midflight.plot.line_looks import look_of, looks_of_flows, plain_look
 from midflight.plot.panels import shown_panels
-from midflight.plot.style import SERIES
+from midflight.plot.style import SERIES, looks_of
 from midflight.plot.together import LINE_PT, repeated_lines, styles_of, widths_of
 from midflight.plot.watched import watch
 from pages import data_of
@@ -177,3 +178,54 @@ def test_the_objects_of_each_line_have_a_panel() -> None:
     figure = figure_of(plot_over_time, "web-page", ["objects"])
     (alone,) = (axes for axes in figure.axes if axes.get_ylabel())
     assert alone.get_title("left") == ""
+
+
+def two_flows() -> Scenario:
+    """A download, and an update that begins later."""
+    link = Link(rate="10 Mbit/s", delay="20 ms", queue="60 packets")
+    flows = {"download": Flow(), "update": Flow(start="0.5 s")}
+    return Scenario(links={"cell": link}, flows=flows, end="4 s")
+
+
+def test_flows_of_a_scheme_have_its_colour(tmp_path: Path) -> None:
+    flows, schemes = ["download", "update"], ["enhanced", "bbr-linux"]
+    how: Any = {"flows": flows, "schemes": schemes}
+    looks = [SERIES[one] for one in looks_of(schemes)]
+    figure = figure_of(plot_over_time, two_flows(), ["throughput", "queue"], **how)
+    named = {one.get_text(): one for one in figure.legends[0].get_texts()}
+    drawn = {name: lines_named(figure, name)[0] for name in named if lines_named(figure, name)}
+    assert {*drawn} >= {f"{flow}, {scheme}" for flow in flows for scheme in schemes}
+    for scheme, look in zip(schemes, looks, strict=True):
+        mine = {name: one for name, one in drawn.items() if name.endswith(scheme)}
+        assert {*mine} == {*(f"{one}, {scheme}" for one in (*flows, "queue"))}
+        assert {one.get_color() for one in mine.values()} == {look.colour}
+        assert {one.get_marker() for one in mine.values()} == {look.marker}
+        assert len({str(one._unscaled_dash_pattern) for one in mine.values()}) == 3
+    # A flow has the same line with both schemes.
+    for flow in flows:
+        styles = {str(drawn[f"{flow}, {scheme}"]._unscaled_dash_pattern) for scheme in schemes}
+        assert len(styles) == 1
+    data = data_of(
+        plot_page(two_flows(), tmp_path / "a.html", flow=flows, schemes=schemes).read_text()
+    )
+    places = [one["look"] for one in data["runs"]]
+    assert [data["colours"][0][one] for one in places] == [
+        look.colour for look in looks for _ in flows
+    ]
+    assert len({str(data["dashes"][one]) for one in places}) == 2
+    delays = figure_of(plot_delay_cdf, two_flows(), **how).axes[0]
+    colours = [line.get_color() for line in delays.lines if len(line.get_xdata())]
+    assert colours == [look.colour for look in looks for _ in flows]
+
+
+def test_looks_of_flows_by_the_number_of_their_senders() -> None:
+    # Without names of senders, or with more flows than line styles, each line has its colour.
+    assert looks_of_flows([""] * 3, ["a", "b", "c"]) == [0, 1, 2]
+    assert looks_of_flows(["sack", "vho"], ["a", "b"]) == looks_of(["sack", "vho"])
+    many = ["sack"] * 5 + ["vho"]
+    assert len({*looks_of_flows(many, list("abcdef"))}) == 6
+    # Of one run a scheme with one flow has its own look.
+    mixed = looks_of_flows(["sack", "vho", "sack"], ["a", "b", "c"])
+    assert mixed[1] == looks_of(["vho"])[0]
+    assert plain_look(mixed[0]) == plain_look(mixed[2]) == looks_of(["sack"])[0]
+    assert look_of(mixed[0]).line != look_of(mixed[2]).line

@@ -16,6 +16,7 @@ from midflight.cli import main
 from midflight.plot import page, page_data, plot_page
 from midflight.plot.bins import bin_edges
 from midflight.plot.history import History, Order
+from midflight.plot.line_looks import look_of
 from midflight.plot.style import SERIES
 from midflight.plot.watched import panels_of, watch
 from pages import Page, data_of, legend, opened_browser, series, unpacked
@@ -70,9 +71,10 @@ def test_a_page_has_all_flows_with_the_colours_of_figures(tmp_path: Path) -> Non
     assert [run["label"] for run in data["runs"]] == named
     colours, dark = data["colours"]
     assert [colours[run["look"]] for run in data["runs"]] == [
-        SERIES[look].colour for look in one.looks
+        look_of(look).colour for look in one.looks
     ]
-    assert len(colours) == len(dark) == len(set(dark)) == len(SERIES)
+    # The flows of a scheme have its colour.
+    assert len({*colours}) == len({*dark}) == len({*zip(colours, dark, strict=True)}) == len(SERIES)
     for run, flow in zip(data["runs"], one.flows, strict=True):
         assert unpacked(run["acked"]) == flow.values("ack").tolist()
         assert np.array_equal(series(run["pipe"])[1], flow.pipe.value)

@@ -66,7 +66,7 @@ class Curve:
     """Values over time, in seconds; `low` and `high` are a range around them where there is one,
     and `most` the largest values where that range leaves some out.
 
-    `look` is the index of its look in `SERIES`, None for a grey curve. A curve of steps holds each
+    `look` is the place of its look (`look_of`), None for a grey curve. A curve of steps holds each
     value until the next. Bars and stalls go from `low` to `high`, which are seconds.
     """
 
@@ -92,7 +92,7 @@ class Curve:
 
 
 class Peak(NamedTuple):
-    """The longest time of a line, when it is, and the index of the line's look."""
+    """The longest time of a line, when it is, and the place of the line's look."""
 
     value: float
     label: str
@@ -139,7 +139,7 @@ class WatchedRun:
     scheme: str
     setup: Setup
     flows: list[History]
-    #: The names of the lines of the flows, and the indices of their looks.
+    #: The names of the lines of the flows, and the places of their looks.
     labels: Sequence[str] = ()
     looks: Sequence[int] = ()
     #: What the labels are, if it needs to be said.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -74,11 +75,15 @@ def delay_spread(
     """Return what `plot_delay_cdf` draws."""
     start, end = time_shown([flow for one in runs for flow in one.flows], from_s, until_s)
     lines = []
+    senders = Counter(flow.label for one in runs for flow in one.flows)
+    # Flows of a scheme have its colour.
+    by = ("flow", "scheme") if len(senders) > 1 and max(senders.values()) > 1 else ()
     for one in runs:
         for flow, label in zip(one.flows, one.labels, strict=True):
             at, delay = delay_of(flow)
-            lines.append((label, delay[(at >= start) & (at <= end)]))
-    top = max((float(delay.max()) for _, delay in lines if len(delay)), default=None)
+            key = (flow.flow, flow.label) if by else ()
+            lines.append((label, key, delay[(at >= start) & (at <= end)]))
+    top = max((float(delay.max()) for *_, delay in lines if len(delay)), default=None)
     if top is None:
         raise refusal(
             f"there is nothing to draw of {DELAY_CDF} from {start:g} s to {end:g} s: no segment "
@@ -89,8 +94,8 @@ def delay_spread(
         )
     unit, scale = ("s", 1.0) if top >= 2.0 else ("ms", 1e3)
     groups = [
-        Group(label, (), [0.0], [""], [np.asarray(scale * delay).tolist()])
-        for label, delay in lines
+        Group(label, key, [0.0], [""], [np.asarray(scale * delay).tolist()])
+        for label, key, delay in lines
         if len(delay)
     ]
     wide = is_wide([group.values[0] for group in groups])
@@ -105,5 +110,6 @@ def delay_spread(
         counted="segments",
         measure=measure,
         is_wide=wide,
+        by=by,
         name=DELAY_CDF,
     )

@@ -1,9 +1,10 @@
-"""The looks of the lines of results: where two columns tell lines apart, one has the colours, and
-the other one the line styles and markers.
+"""The looks of lines: of results where two columns tell lines apart, of which one has the colours,
+and the other one the line styles and markers; and of runs over time with several flows.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,7 +14,7 @@ from midflight.plot.style import SERIES, Look, looks_of
 #: With more lines the legend has the colours and the line styles, not every line.
 _MOST_ENTRIES = 5
 
-__all__ = ["few_entries", "line_looks"]
+__all__ = ["few_entries", "line_looks", "look_of", "looks_of_flows", "of_same_colour", "plain_look"]
 
 #: Flows have no colours where something else does.
 _FLOW = "flow"
@@ -49,6 +50,53 @@ def line_looks(
         style = rest.index(tuple(key[place] for place in others))
         colour = SERIES[colours[key[coloured]]].colour
         found.append((replace(_STYLES[style], colour=colour), style))
+    return found
+
+
+def look_of(place: int) -> Look:
+    """Return the look of a place: one of `SERIES`, or beyond its end the colour and the marker of
+    one of them with the line style of another one (`of_same_colour`).
+    """
+    style, plain = divmod(place, len(SERIES))
+    return SERIES[plain] if style == 0 else replace(SERIES[plain], line=SERIES[style - 1].line)
+
+
+def plain_look(place: int) -> int:
+    """Return the place in `SERIES` of the colour and the marker of a look."""
+    return place % len(SERIES)
+
+
+def of_same_colour(look: int, style: int) -> int:
+    """Return the place of a look with the colour and marker of another one, and the line style of
+    the place `style` in `SERIES`.
+    """
+    return len(SERIES) * (style + 1) + plain_look(look)
+
+
+def looks_of_flows(senders: Sequence[str], flows: Sequence[str]) -> list[int]:
+    """Return for each line over time, with its sender (a scheme, a value) and its flow, the place
+    of its look (`look_of`).
+
+    Several flows of one of several senders have its colour and marker, and each flow a line style.
+    With more flows than there are styles, and without names of senders, each line has its own
+    colour (`looks_of`).
+    """
+    lines, names = Counter(senders), list(dict.fromkeys(senders))
+    several = [sender for sender in names if lines[sender] > 1]
+    if len(names) == 1 or not several or max(lines.values()) > len(_STYLES):
+        return looks_of(senders)
+    colours = dict(zip(names, looks_of(names), strict=True))
+    each = list(zip(senders, flows, strict=True))
+    # A flow has the same style with all senders, if there are enough.
+    shared = list(dict.fromkeys(flow for sender, flow in each if sender in several))
+    found = []
+    for sender, flow in each:
+        if sender not in several:
+            found.append(colours[sender])
+            continue
+        own = [one for name, one in each if name == sender]
+        style = (shared if len(shared) <= len(_STYLES) else own).index(flow)
+        found.append(of_same_colour(colours[sender], style))
     return found
 
 

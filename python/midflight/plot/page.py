@@ -23,6 +23,7 @@ from midflight.plot.history import (
     plan_of,
     time_shown,
 )
+from midflight.plot.line_looks import look_of, plain_look
 from midflight.plot.marks import EVENTS, STALL
 from midflight.plot.options import check_scales
 from midflight.plot.page_data import (
@@ -212,13 +213,17 @@ def _data(runs: Sequence[WatchedRun], interval_s: float | None) -> tuple[dict[st
         unit_ns = round(interval_s * NS_PER_S)
     lines = [Line(one, place, unit_ns) for one in runs for place in range(len(one.flows))]
     # Lines have the dashes of figures.
-    own = styles_of([look for one in runs for look in one.looks])
-    styles = [own.get(place, look.line) for place, look in enumerate(SERIES)]
+    places = [look for one in runs for look in one.looks]
+    own = styles_of(places)
+    places += [one.look for one in queues.curves if one.look is not None]
+    looks = [look_of(place) for place in range(max(len(SERIES), 1 + max(places)))]
+    styles = [own.get(place, look.line) for place, look in enumerate(looks)]
+    dark = [DARK_SERIES[plain_look(place)] for place in range(len(looks))]
 
     same = {
-        "colours": [[look.colour for look in SERIES], DARK_SERIES],
+        "colours": [[look.colour for look in looks], dark],
         "dashes": [[] if isinstance(one, str) else one[1] for one in styles],
-        "filled": [look.filled for look in SERIES],
+        "filled": [look.filled for look in looks],
         "events": {kind: [event.label, event.row] for kind, event in EVENTS.items()}
         | {"stalled": [STALL, EVENTS["timeout"].row]},
         "unit": unit_ns,

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from midflight.plot.curves import Curve, Panel, Peak, Values
+from midflight.plot.line_looks import look_of
 from midflight.plot.room import plain_log
-from midflight.plot.style import SERIES, labelled
+from midflight.plot.style import labelled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -212,7 +213,7 @@ def mark_cut_lines(axes: Axes, panel: Panel, yscale: str | None = None) -> None:
             places += [(time, top) for time in times if first <= time <= last]
         shown = sorted({*places})
         if shown:
-            colour = SERIES[4 if peak.look is None else peak.look].colour
+            colour = look_of(4 if peak.look is None else peak.look).colour
             how: Any = {"ls": "none", "marker": "^", "ms": 3.6, "mew": 0, "color": colour}
             # Those of lines that leave the axis at the same instant stand side by side.
             times = [time for time, _ in shown]

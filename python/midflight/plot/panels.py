@@ -25,6 +25,7 @@ from midflight.plot.figure import (
 from midflight.plot.followed import time_title
 from midflight.plot.history import NS_PER_S, RunSource, time_shown
 from midflight.plot.holes import Hole
+from midflight.plot.line_looks import look_of
 from midflight.plot.marks import EVENTS, STALL
 from midflight.plot.options import check_scales
 from midflight.plot.panel_scales import (
@@ -67,7 +68,6 @@ from midflight.plot.strokes import (
 )
 from midflight.plot.style import (
     PAGE_IN,
-    SERIES,
     Size,
     captioned,
     check_format,
@@ -376,7 +376,7 @@ def _figure(
         entries: dict[str, Any] = {}
         bands: dict[str, Any] = {}
         for row, run in enumerate(shown if has_band else ()):
-            look = SERIES[run.looks[0]] if len(each) > 1 else None
+            look = look_of(run.looks[0]) if len(each) > 1 else None
             draw_band(grid[0], run, room, (row, len(shown)), look)
             bands |= unnamed_entries(run.stretches, room)
             bands |= draw_handovers(grid[0], run, room, (row, len(shown)))
@@ -393,7 +393,7 @@ def _figure(
                     continue
                 # That of a link is told by its dashes, with its colour.
                 marked = several and not (one.draw == "queue" and len(runs) == 1)
-                own = "-" if one.look is None or one.is_solid else SERIES[one.look].line
+                own = "-" if one.look is None or one.is_solid else look_of(one.look).line
                 stroke = Stroke(
                     own if one.look is None or one.is_solid else styles.get(one.look, own),
                     widths.get(id(one), LINE_PT),
@@ -501,7 +501,7 @@ def _draw_gaps(
     width = min(_GAP_PT, 0.6 * row_height(len(rows)) * PANEL_IN * 0.8 * 72)
     for run in runs:
         spans = [(max(a, start), min(b, end)) for a, b in run.gaps if b > start and a < end]
-        look = SERIES[run.looks[0]]
+        look = look_of(run.looks[0])
         # Without gaps a run may have no row.
         if spans:
             axes.hlines(

@@ -11,6 +11,7 @@ import numpy as np
 from midflight.plot.bins import bin_edges, places_in, stepped
 from midflight.plot.curves import Curve, Panel, Values, WatchedRun, inside, nice
 from midflight.plot.history import NS_PER_S
+from midflight.plot.line_looks import of_same_colour, plain_look
 from midflight.plot.marks import EVENTS, GROUPS, timeouts
 from midflight.plot.style import SERIES
 
@@ -19,6 +20,8 @@ __all__ = ["INTERVALS", "queue_panel"]
 #: Means of a throughput in the time that is shown, about, and of a queue for each of them.
 INTERVALS = 90
 _FINER = 4
+#: The places in `SERIES` of the line styles of queues beside lines of their colours.
+_OF_QUEUES = (8, 4, 6, 7, 5)
 
 
 def _at_queue(
@@ -135,7 +138,7 @@ def queue_panel(
     curves, is_binned = [], False
     alone = sum(len(one.flows) for one in runs) == 1
     # Links are no flows: their looks are the last ones.
-    taken = {look for run in runs for look in run.looks}
+    taken = {plain_look(look) for run in runs for look in run.looks}
     free = [one for one in reversed(range(len(SERIES))) if one not in taken] or [len(SERIES) - 1]
     for place, run in enumerate(runs):
         links, end_s = dict(run.shown_links), run.end_ns / NS_PER_S
@@ -159,6 +162,10 @@ def queue_panel(
             # The queue of several flows is that of none.
             is_apart = one_run or (len(run.flows) > 1 and len(free) >= len(runs))
             look = free[(number if one_run else place) % len(free)] if is_apart else run.looks[0]
+            if not one_run and len(run.flows) > 1 and len({*map(plain_look, run.looks)}) == 1:
+                # It has the colour of its flows.
+                style = _OF_QUEUES[place % len(_OF_QUEUES)]
+                is_apart, look = False, of_same_colour(run.looks[0], style)
             if not one_run and len(run.flows) > 1:
                 name = f"queue, {name}"
             queue = Curve(

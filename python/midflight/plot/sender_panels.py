@@ -21,6 +21,7 @@ from midflight.plot.curves import (
     is_alone,
 )
 from midflight.plot.history import NS_PER_S, History, Steps
+from midflight.plot.line_looks import plain_look
 from midflight.plot.marks import EVENTS, GROUPS, timeouts
 from midflight.plot.timed import MOST_DOTS, Times, lines_of
 
@@ -52,7 +53,7 @@ def rates_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interva
     curves: list[Curve] = []
     details: list[str] = []
     alone = is_alone(runs)
-    taken = {look for run in runs for look in run.looks}
+    taken = {plain_look(look) for run in runs for look in run.looks}
 
     def of_intervals(run: WatchedRun, flow: History, line: Curve) -> Curve:
         edges = bin_edges(window, interval, flow.end_ns / NS_PER_S, run.cuts)

@@ -11,10 +11,11 @@ import numpy as np
 from midflight.plot.crowded import with_room
 from midflight.plot.curves import Curve, Draw, Panel
 from midflight.plot.history import NS_PER_S
+from midflight.plot.line_looks import look_of
 from midflight.plot.marks import EVENTS, STALL, Event, marker_of
 from midflight.plot.panel_scales import SPANS
 from midflight.plot.room import MOST_VECTORS, Room, draw_dots
-from midflight.plot.style import SERIES, Look, lighter
+from midflight.plot.style import Look, lighter
 from midflight.plot.together import LINE_PT, LineStyle
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def usual_line(handle: Any) -> Any:
 
 
 def _look_of(one: Curve) -> Look:
-    return SERIES[one.look if one.look is not None else 4]
+    return look_of(one.look if one.look is not None else 4)
 
 
 def draw_curve(

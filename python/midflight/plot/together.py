@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from midflight.plot.style import SERIES
+from midflight.plot.line_looks import look_of
 
 if TYPE_CHECKING:
     from midflight.plot.curves import Curve, Values, WatchedRun
@@ -31,17 +31,17 @@ LineStyle: TypeAlias = str | tuple[int, tuple[float, ...]]
 
 
 def styles_of(looks: Sequence[int]) -> dict[int, LineStyle]:
-    """Return the line styles of a figure by the places of the looks of its lines in `SERIES`.
+    """Return the line styles of a figure by the places of the looks of its lines (`look_of`).
 
     The first line is solid. If another one has a solid line in its look, it takes the style of the
     first.
     """
     if not looks:
         return {}
-    first = SERIES[looks[0]].line
+    first = look_of(looks[0]).line
     found: dict[int, LineStyle] = {looks[0]: "-"}
     for look in looks:
-        line = SERIES[look].line
+        line = look_of(look).line
         found.setdefault(look, first if line == "-" else line)
     return found
 

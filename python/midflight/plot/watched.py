@@ -42,11 +42,12 @@ from midflight.plot.history import (
     setups_of,
     usual_flow,
 )
+from midflight.plot.line_looks import looks_of_flows
 from midflight.plot.marks import GROUPS, STALL, check_marks, timeouts
 from midflight.plot.options import as_names, time_words
 from midflight.plot.queues import INTERVALS, queue_panel
 from midflight.plot.sender_panels import cwnd_panel, pipe_panel, rates_panel, sequence_panel
-from midflight.plot.style import PAGE_IN, SERIES, looks_of
+from midflight.plot.style import PAGE_IN, SERIES
 from midflight.plot.timed import Times, lines_of, unit_of
 from midflight.refusal import refusal
 
@@ -167,7 +168,7 @@ def name_lines(runs: Sequence[WatchedRun]) -> None:
             other = f" ({way})" if way != one.directions[0] else ""
             labels.append(", ".join(words) + other)
         one.labels = labels
-    looks = iter(looks_of(senders))
+    looks = iter(looks_of_flows(senders, [flow.flow for one in runs for flow in one.flows]))
     for one in runs:
         one.looks = [next(looks) for _ in one.labels]
 
