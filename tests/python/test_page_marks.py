@@ -320,10 +320,10 @@ def test_stalls_are_those_of_figures(browser: Browser, tmp_path: Path) -> None:
         assert np.array(silent).reshape(-1, 2) / 1e9 == pytest.approx(ends)
     page.click("[data-below=throughput]")
     assert "stalled" in page.drawn()["below"]["rows"][0]
-    assert "stall: nothing arrives" in legend(page)[1]
+    assert "nothing arrives" in legend(page)[1]
     begin, end = page.run("midflight.runs[0].silent[0]")
     told = at_middle_of(page, begin + 0.97 * (end - begin), "a.y2 + 7")
-    assert told.startswith("stall: nothing arrives [sack (CUBIC)]")
+    assert told.startswith("nothing arrives [sack (CUBIC)]")
     assert f"until {end / 1e9:.6f} s" in told
     assert browser.complaints == []
 
@@ -403,7 +403,7 @@ def test_a_long_run_opens_at_its_longest_stall(browser: Browser, tmp_path: Path)
     assert view["t1"] - view["t0"] < 0.5 * 100e9
     # The segments are those of this time.
     assert view["s1"] - view["s0"] < 0.5 * (whole["s1"] - whole["s0"])
-    assert "opens at the longest stall of sack (CUBIC)" in note()
+    assert "opens at the longest time in which nothing arrives with sack (CUBIC)" in note()
     page.click("#opened button")
     assert page.view() == {name: pytest.approx(value) for name, value in whole.items()}
     assert note() == ""

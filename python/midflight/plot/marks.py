@@ -56,7 +56,7 @@ GROUPS: Mapping[str, Sequence[Draw]] = {
 }
 _TIMEOUTS: Sequence[Draw] = ("timeout", "spurious")
 #: What the legend calls the time in which nothing arrives around timeouts.
-STALL = "stall: nothing arrives"
+STALL = "nothing arrives"
 
 
 @cache

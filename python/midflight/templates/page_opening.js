@@ -22,7 +22,7 @@ function find(runs, end) {
   // What a viewer sees comes before what the buffer had enough for.
   const played = longest(same, run => run.stalls), found = played || longest(same, run => run.silent);
   const first = Path.moments(runs).find(one => one.kind !== "notice"), outage = runs.flatMap(run => run.outages).sort((a, b) => a[0] - b[0])[0];
-  const [from, until, what] = found ? [found.from, found.until, `the longest stall${played ? " of playback" : ""}${runs.length > 1 ? ` of ${found.run.label}` : ""}, of ${seconds(found.until - found.from)}`]
+  const [from, until, what] = found ? [found.from, found.until, `the longest ${played ? "stall of playback" : "time in which nothing arrives"}${runs.length > 1 ? ` ${played ? "of" : "with"} ${found.run.label}` : ""}, of ${seconds(found.until - found.from)}`]
     : first ? [first.time, first.time, `the first handoff or change, ${first.label},`] : outage ? [...outage, "the first outage"] : [];
   if (from === undefined) return null;
   const around = Math.max(LEAST, AROUND * (until - from)), t0 = Math.max(-.01 * end, from - around), t1 = Math.min(1.01 * end, until + around);
