@@ -70,8 +70,9 @@ def longest_use(path: PathSamples, span: tuple[int, int]) -> tuple[str, tuple[in
     if len({name for *_, name in used}) < 2:
         return "", span
     begin, end, name = max(used, key=lambda one: one[1] - one[0])
-    length = (span[1] - span[0]) / 1e9
-    when = f"on {link_text(name)}, from {to_ms(begin)} to {to_ms(end)} of its {length:.3g} s"
+    # A flow may open long after the start of the run.
+    part, length = (f"{(b - a) / 1e9:.3g} s" for a, b in ((begin, end), span))
+    when = f"for {part} of its {length}, from {to_ms(begin)} to {to_ms(end)} on {link_text(name)}"
     return when, (begin, end)
 
 

@@ -18,7 +18,7 @@ from midflight.cli import main
 from midflight.explain import explain
 from midflight.explain.arrivals import RunEvents
 from midflight.explain.limits import _losses, _still_share
-from midflight.explain.path import PathSamples
+from midflight.explain.path import Passing, PathSamples
 from midflight.explain.playback import playback_stalls
 from midflight.explain.recovery import MOST_EVENTS
 from midflight.report_reasons import reason_lines
@@ -117,8 +117,49 @@ def test_with_several_links_the_limit_is_that_of_the_longest_one() -> None:
     handoffs = [Handoff(at="2 s", to="lte")]
     scenario = Scenario(links=links, flows={"a": Flow()}, handoffs=handoffs, end="20 s")
     said = limit_in(scenario)
-    assert said.startswith("on `lte`, from 2 s to 20 s of its 20 s: the link was the limit: ")
+    assert said.startswith(
+        "for 18 s of its 20 s, from 2 s to 20 s on `lte`: the link was the limit: "
+    )
     assert "wifi" not in said
+    late = Scenario(links=links, flows={"a": Flow(start="1.5 s")}, handoffs=handoffs, end="20 s")
+    assert limit_in(late).startswith("for 18 s of its 18.5 s, from 2 s to 20 s on `lte`: ")
+
+
+@pytest.mark.parametrize("name", ["bufferbloat", "lte-to-egprs", "upload", "train"])
+def test_no_more_of_a_link_is_used_than_it_could_carry(name: str) -> None:
+    """What the queue of the link before still sends is not of the link in use."""
+    outcome = Scenario.read(name).run()
+    flow = outcome.flows.column("flow")[0]
+    found, _ = reason_lines({"": outcome}, [flow])
+    (share,) = re.findall(r": ([0-9]+)% of what", found[0][2])
+    assert 90 <= int(share) <= 100
+    assert "could carry, with headers, was this flow's" in found[0][2]
+
+
+def test_what_a_flow_had_of_a_link_is_of_the_same_time() -> None:
+    """A flow that opens late finds a full link, and packets of another flow under way."""
+    links = {"geo": Link(rate="10 Mbit/s", delay="300 ms", queue="400 packets")}
+    flows = {"early": Flow(), "late": Flow(start="15 s")}
+    setup = Scenario(links=links, flows=flows, end="18 s").plan().setup(0)
+    path, events = PathSamples(setup), RunEvents(setup)
+    span = 15_000_000_000, 18_000_000_000
+    passing = path.passing(*span)
+    assert passing == (15_300_000_000, 18_300_000_000, ["geo-mobile"], 0)
+    assert path.bits(*span) == pytest.approx(30e6)
+    assert 0.8 < events.bits_of("down", passing) / path.bits(*span) <= 1
+    # Both directions have the delays of their own way.
+    assert PathSamples(setup, is_up=True).passing(*span)[:2] == (15_310_000_000, 18_310_000_000)
+
+
+def test_a_recorded_link_carries_what_its_rows_say() -> None:
+    times = [round(0.05 * place, 2) for place in range(1200)]
+    columns = {"time_s": times, "rate_mbps": [10, 2, 30, 6] * 300}
+    cell = Link(delay="20 ms", trace={"columns": columns})
+    setup = Scenario(links={"cell": cell}, flows={"a": Flow()}, end="60 s").plan().setup(0)
+    path = PathSamples(setup)
+    # 0.02 s of 2 Mbit/s and 0.03 s of 30 Mbit/s, which samples of 10 ms would miss.
+    assert path.bits(80_000_000, 130_000_000) == pytest.approx(0.02 * 2e6 + 0.03 * 30e6)
+    assert path.bits(0, 60_000_000_000) == pytest.approx(60 * 12e6, rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -339,14 +380,16 @@ def test_each_flow_is_traced_once_for_all_sentences() -> None:
 def test_the_arrivals_of_a_run_are_those_of_its_trace() -> None:
     setup = Scenario.read("wifi-to-lte", sets={"flows.download.count": 2}).plan().setup(0)
     events = RunEvents(setup)
+    passing = Passing(100_000_000, 1_500_000_000, ["wifi-mobile"], 0)
     sums = []
     for name in events.flows:
         trace = setup.trace(flow=name, only=["rcv"], from_ns=100_000_000)
         times, sizes = trace.column("time_ns"), trace.column("bytes")
         sums.append(8 * sum(n for at, n in zip(times, sizes, strict=True) if at <= 1_500_000_000))
-        assert events.of(name).bits_within(100_000_000, 1_500_000_000) == sums[-1] > 0
-    assert events.bits_within("down", 100_000_000, 1_500_000_000) == sum(sums)
-    assert events.bits_within("up", 100_000_000, 1_500_000_000) == 0
+        assert events.of(name).bits_of(passing) == sums[-1] > 0
+    assert events.bits_of("down", passing) == sum(sums)
+    assert events.bits_of("up", passing) == 0
+    assert events.bits_of("down", passing._replace(links=["lte-mobile"])) == 0
 
 
 def compared_in(flows: dict[str, Flow], shown: list[str], end: str = "40 s") -> str:

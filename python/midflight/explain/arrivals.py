@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from midflight._core import Setup
+    from midflight.explain.path import Passing
 
 __all__ = ["FlowEvents", "RunEvents"]
 
@@ -24,13 +24,15 @@ _PATHS = ("path_opened", "path_used")
 
 
 class FlowEvents(NamedTuple):
-    """The events of a flow: when its segments arrived, which, and up to which bit on the wire (one
-    more, from 0); timeouts and retransmissions; when new segments were sent, and which; when
-    packets of data were lost, by cause.
+    """The events of a flow: when its segments arrived, which, over which last link, when these
+    copies were sent, and their bits on the wire, with headers; timeouts and retransmissions; when
+    new segments were sent, and which; when packets of data were lost, by cause.
     """
 
     arrived_ns: Integers
     segments: NDArray[np.float64]
+    links: NDArray[np.str_]
+    copies_ns: Integers
     bits: NDArray[np.float64]
     timeouts_ns: Integers
     rexmits_ns: Integers
@@ -39,11 +41,14 @@ class FlowEvents(NamedTuple):
     lost_ns: dict[str, Integers]
     has_paths: bool
 
-    def bits_within(self, begin_ns: int, end_ns: int) -> float:
-        """What arrived between two instants, both included, with headers."""
-        first = np.searchsorted(self.arrived_ns, begin_ns, "left")
-        last = np.searchsorted(self.arrived_ns, end_ns, "right")
-        return float(self.bits[last] - self.bits[first])
+    def bits_of(self, passing: Passing) -> float:
+        """What arrived of that which passed the link in use, with headers."""
+        first = np.searchsorted(self.arrived_ns, passing.first_ns, "left")
+        last = np.searchsorted(self.arrived_ns, passing.last_ns, "right")
+        is_of = self.copies_ns[first:last] >= passing.sent_ns
+        if passing.links:
+            is_of &= np.isin(self.links[first:last], passing.links)
+        return float(self.bits[first:last][is_of].sum())
 
     def sent_within(self, begin_ns: int, end_ns: int) -> int:
         """How many packets of data were sent between two instants, both included."""
@@ -90,37 +95,13 @@ class RunEvents:
             self._known[flow] = _events(self.setup, flow)
         return self._known[flow]
 
-    def bits_within(self, direction: str, begin_ns: int, end_ns: int) -> float:
-        """What arrived of all moving flows of a direction between two instants."""
-        time, bits = self._down if direction == "down" else self._up
-        first = np.searchsorted(time, begin_ns, "left")
-        last = np.searchsorted(time, end_ns, "right")
-        return float(bits[last] - bits[first])
-
-    @cached_property
-    def _down(self) -> tuple[Integers, NDArray[np.float64]]:
-        return self._total("down")
-
-    @cached_property
-    def _up(self) -> tuple[Integers, NDArray[np.float64]]:
-        return self._total("up")
-
-    def _total(self, direction: str) -> tuple[Integers, NDArray[np.float64]]:
-        """The arrivals of a direction, and their sum up to each."""
-        found = [
-            self.of(name)
+    def bits_of(self, direction: str, passing: Passing) -> float:
+        """What arrived of all moving flows of a direction, as of one flow."""
+        return sum(
+            self.of(name).bits_of(passing)
             for name, one in self.flows.items()
             if one["moves"] and one["direction"] == direction
-        ]
-        time = np.concatenate([one.arrived_ns for one in found] or [np.empty(0, np.int64)])
-        bits = np.concatenate([np.diff(one.bits) for one in found] or [np.empty(0)])
-        order = np.argsort(time, kind="stable")
-        return time[order], _summed(bits[order])
-
-
-def _summed(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The sums of the first values: of none, one, two and so on."""
-    return np.concatenate([[0.0], np.cumsum(values)])
+        )
 
 
 def _events(setup: Setup, flow: str) -> FlowEvents:
@@ -133,7 +114,9 @@ def _events(setup: Setup, flow: str) -> FlowEvents:
     return FlowEvents(
         time[came],
         np.asarray(trace.numpy("value"), np.float64)[came],
-        _summed(8 * sizes[came]),
+        np.array(trace.column("link"), dtype=np.str_)[came],
+        np.array([int(one or 0) for one in trace.column("sent_ns")], np.int64)[came],
+        8 * sizes[came],
         time[events == "rto"],
         time[events == "rexmit"],
         time[events == "send"],

@@ -67,13 +67,18 @@ def limit_of(
     events = run.of(flow)
     if events.has_paths:
         return ""
-    ours = events.bits_within(begin, end)
-    others = run.bits_within(info["direction"], begin, end) - ours
+    # What passed the link while it is counted what it could carry.
+    passing = path.passing(begin, end)
+    ours = events.bits_of(passing)
+    others = run.bits_of(info["direction"], passing) - ours
     links = " and ".join(map(link_text, path.links(begin, end)))
     lost, sent = events.lost_within(*span), events.sent_within(*span)
     if ours + others >= _FULL * could:
         share = f"{ours / could:.0%}"
-        said = f"the link was the limit: {share} of what {links} could carry was this flow's"
+        said = (
+            f"the link was the limit: {share} of what {links} could carry, with headers, was this "
+            "flow's"
+        )
         if others >= _LEAST_OTHER * could:
             said += f", and {(ours + others) / could:.0%} that of all flows together"
         return "; ".join(one for one in (said, _queue(path, span), _losses(lost)) if one)
@@ -114,7 +119,8 @@ def limit_of(
             return ""
         return (
             f"the slow start was the limit: it lasted until the end, and the window grew to "
-            f"{cwnd[-1]:.0f} segments; the flow used {ours / could:.0%} of what {links} could carry"
+            f"{cwnd[-1]:.0f} segments; the flow used {ours / could:.0%} of what {links} could "
+            "carry, with headers"
         )
     rate = _window_rate(cwnd, trip, info["payload_bytes"])
     goodput = ours / (end - begin) * NS_PER_S

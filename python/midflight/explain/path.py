@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,11 +10,22 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from midflight._core import Setup
 
-__all__ = ["PathSamples"]
+__all__ = ["Passing", "PathSamples"]
 
 NS_PER_S = 1e9
 
 Values = NDArray[np.float64]
+
+
+class Passing(NamedTuple):
+    """What passes the link in use from one instant to another: what arrives from when to when, over
+    which last links (all if none is named), of that which is sent from an instant on.
+    """
+
+    first_ns: int
+    last_ns: int
+    links: list[str]
+    sent_ns: int
 
 
 class PathSamples:
@@ -29,11 +40,17 @@ class PathSamples:
         links, self.senders = setup.samples()
         of_link: dict[int, dict[str, Values]] = {}
         numbers = links.numpy("number")
-        names = ("time_ns", "rate_bps", "mean", "bytes", "up")
+        names = ("time_ns", "rate_bps", "mean", "bytes", "up", "delay_ns")
         columns = {name: np.asarray(links.numpy(name), np.float64) for name in names}
+        #: The numbers of all links by their names.
+        self._places: dict[str, int] = {}
+        texts = links.column("link")
         for number in np.unique(numbers):
             mine = numbers == number
             of_link[int(number)] = {name: one[mine] for name, one in columns.items()}
+            self._places[texts[int(np.flatnonzero(mine)[0])]] = int(number)
+        self._of_link, self._is_up = of_link, is_up
+        self._recorded = setup.recorded_rates
         self.setup = setup
         self.time_ns = next(iter(of_link.values()))["time_ns"] if of_link else np.empty(0)
         every = setup.access_links
@@ -86,10 +103,53 @@ class PathSamples:
         return float(np.mean(self.rate_bps[within] == 0)) if within.any() else 0.0
 
     def bits(self, begin_ns: int, end_ns: int) -> float:
-        """What the link in use could carry between two instants; nan if that is not known."""
+        """What the link in use could carry between two instants, with headers; nan if that is not
+        known.
+        """
         if not len(self.time_ns) or end_ns <= begin_ns:
             return float("nan")
-        ends = np.append(self.time_ns[1:], max(float(end_ns), self.time_ns[-1]))
-        length = np.minimum(ends, end_ns) - np.maximum(self.time_ns, begin_ns)
-        within = length > 0
-        return float(np.sum(length[within] * self.rate_bps[within]) / NS_PER_S)
+        found = 0.0 if self.used else float("nan")
+        for begin, end, name in self.used:
+            since, until = max(begin, begin_ns), min(end, end_ns)
+            if name and until > since:
+                found += self._carried(name, since, until)
+        return found
+
+    def _carried(self, name: str, since: int, until: int) -> float:
+        """What a link could carry between two instants: by its recording, or as sampled."""
+        number = self._numbers.get(name, -1)
+        if number in self._recorded:
+            times, rates = (np.asarray(one, np.float64) for one in self._recorded[number])
+        elif (found := self._of_link.get(number)) is not None:
+            times, rates = found["time_ns"], np.where(found["up"] > 0, found["rate_bps"], 0.0)
+        else:
+            return float("nan")
+        ends = np.append(times[1:], np.inf)
+        begins = np.append(-np.inf, times[1:])
+        length = np.minimum(ends, until) - np.maximum(begins, since)
+        return float(np.sum(np.maximum(length, 0) * rates) / NS_PER_S)
+
+    def passing(self, begin_ns: int, end_ns: int) -> Passing:
+        """What passes the link in use between two instants, which arrives later by its delay, and
+        not what was sent before over another one.
+        """
+        names = self.links(begin_ns, end_ns)
+        if not names:
+            return Passing(begin_ns, end_ns, [], begin_ns)
+        first = begin_ns + self._delay(names[0], begin_ns)
+        last = end_ns + self._delay(names[-1], end_ns)
+        if self._is_up:
+            return Passing(first, last, [], begin_ns)
+        ends = [f"{one}-mobile" for one in names]
+        # What was sent before may wait for the link.
+        return Passing(first, last, ends if {*ends} <= {*self._places} else [], 0)
+
+    def _delay(self, name: str, at_ns: int) -> int:
+        """How long a packet that leaves a link at an instant takes to its end of the path, without
+        queues.
+        """
+        after = [f"{name}-router", "router-server"] if self._is_up else [f"{name}-mobile"]
+        numbers = [self._numbers.get(name, -1), *(self._places.get(one, -1) for one in after)]
+        place = max(0, int(np.searchsorted(self.time_ns, at_ns, side="right")) - 1)
+        known = (self._of_link.get(one) for one in numbers)
+        return int(sum(float(one["delay_ns"][place]) for one in known if one is not None))
