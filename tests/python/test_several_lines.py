@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -21,8 +22,12 @@ import midflight
 from midflight import Flow, Handoff, Link, Scenario
 from midflight.cli import main
 from midflight.plot import figure_of, plot_axis, plot_over_time, plot_run, plot_spread
+from midflight.plot.curves import Curve
 from midflight.plot.marks import EVENTS, STALL
 from midflight.plot.panels import over_time_figure, shown_panels
+from midflight.plot.room import Room
+from midflight.plot.stalls import Heard, stalls_of
+from midflight.plot.strokes import seen_stalls
 from midflight.plot.style import SERIES
 from midflight.plot.watched import watch
 
@@ -112,6 +117,44 @@ def test_timeouts_and_stalls_are_in_throughputs_and_queues() -> None:
     _, panels = shown_panels(runs, kinds, marks=["losses"])
     drawn = {one.draw for panel in panels for one in panel.curves}
     assert not drawn & {"timeout", "spurious", "stalled"}
+
+
+def test_stalls_at_the_same_time_are_drawn_for_all_lines() -> None:
+    """A gap of half a second stalls all senders; Freeze-TCP has no timeout in it."""
+    schemes = ["sack", "freeze", "enhanced", "vho"]
+    source = Scenario.read("wifi-to-lte", sets={"handoffs.0.gap": "500 ms"})
+    runs = watch(source, schemes=schemes, kinds=["throughput"])
+    for width in (7.16, 3.5, 1.5):
+        window, (panel,) = shown_panels(runs, ["throughput"], size=width)
+        stalls = [one for one in panel.curves if one.draw == "stalled"]
+        assert [one.scheme for one in stalls] == schemes
+        seen = [seen_stalls(one, panel, Room(width - 0.65, window)) for one in stalls]
+        assert len({len(one.time_s) for one in seen}) == 1
+
+
+def test_a_much_shorter_wait_is_no_stall() -> None:
+    def heard(number: int, wait_s: float, least_s: float = 1.0) -> Heard:
+        at = np.concatenate([np.arange(0, 2, 0.1), np.arange(2 + wait_s, 6, 0.1)])
+        ends = np.array([0.0, 6.0])
+        how: Any = {"scheme": str(number), "look": number}
+        return Heard(at, Curve("", "steps", ends, np.zeros(2), **how), [], least_s)
+
+    def lasts(*lines: Heard) -> list[list[float]]:
+        each = stalls_of(lines, alone=len(lines) == 1)
+        return [
+            [
+                round(float(b - a), 6)
+                for one in stalls
+                for a, b in zip(one.low, one.high, strict=True)
+            ]
+            for stalls in each
+        ]
+
+    assert lasts(heard(0, 0.8)) == [[]]
+    assert lasts(heard(0, 0.8), heard(1, 0.9)) == [[], []]
+    # The last one may have nothing to send.
+    waits = [heard(0, 1.2), heard(1, 0.8), heard(2, 0.3), heard(3, 0.9, math.inf)]
+    assert lasts(*waits) == [[1.3], [0.9], [], []]
 
 
 def test_losses_of_several_flows_are_told_apart() -> None:

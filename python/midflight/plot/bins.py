@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from midflight.plot.curves import Values
 
-__all__ = ["bin_edges", "places_in", "stepped", "without_gaps"]
+__all__ = ["Places", "bin_edges", "places_in", "stepped", "without_gaps"]
 
 Places = NDArray[np.int64]
 

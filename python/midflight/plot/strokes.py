@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from midflight.plot.crowded import with_room
 from midflight.plot.curves import Curve, Draw, Panel
@@ -283,9 +284,27 @@ def draw_in_row(axes: Axes, one: Curve, rows: Mapping[int, float]) -> None:
 
 
 def seen_stalls(one: Curve, panel: Panel, room: Room) -> Curve:
-    """Stalls whose lines can be seen, as they are not behind the marks of timeouts; other marks."""
-    if one.draw != "stalled" or one.label != STALL or one.low is None or one.high is None:
+    """Stalls whose lines can be seen, as they are not behind the marks of timeouts, and those at
+    the same time as one of another line that is seen; other marks.
+    """
+    if one.low is None or one.high is None or not _is_of_stalls(one):
         return one
+    kept = _are_seen(one, panel, room)
+    for other in (other for other in panel.curves if _is_of_stalls(other) and other is not one):
+        for low, high in np.transpose([other.low, other.high])[_are_seen(other, panel, room)]:
+            kept |= (one.low < high) & (one.high > low)
+    low, high = one.low[kept], one.high[kept]
+    return replace(one, time_s=one.time_s[kept], value=one.value[kept], low=low, high=high)
+
+
+def _is_of_stalls(one: Curve) -> bool:
+    return one.draw == "stalled" and one.label == STALL
+
+
+def _are_seen(one: Curve, panel: Panel, room: Room) -> NDArray[np.bool_]:
+    """Which stalls of a line are not behind the marks of its timeouts."""
+    assert one.low is not None
+    assert one.high is not None
     point = (room.window[1] - room.window[0]) / (room.width_in * 72)
     mine = (one.flow, one.scheme)
     half = EVENTS["timeout"].size * point / 2 + 0.5 * point
@@ -303,9 +322,7 @@ def seen_stalls(one: Curve, panel: Panel, room: Room) -> Curve:
         free = (b - a for a, b in zip(edges[::2], edges[1::2], strict=True))
         return float(max(free)) >= _LEAST_STALL_PT * point
 
-    seen = [is_seen(*ends) for ends in zip(one.low, one.high, strict=True)]
-    low, high = one.low[seen], one.high[seen]
-    return replace(one, time_s=one.time_s[seen], value=one.value[seen], low=low, high=high)
+    return np.array([is_seen(*ends) for ends in zip(one.low, one.high, strict=True)], np.bool_)
 
 
 def _draw_stalls(axes: Axes, one: Curve, rows: Mapping[int, float]) -> None:

@@ -43,10 +43,11 @@ from midflight.plot.history import (
     usual_flow,
 )
 from midflight.plot.line_looks import looks_of_flows
-from midflight.plot.marks import GROUPS, STALL, check_marks, timeouts
+from midflight.plot.marks import GROUPS, check_marks, timeouts
 from midflight.plot.options import as_names, time_words
 from midflight.plot.queues import INTERVALS, queue_panel
 from midflight.plot.sender_panels import cwnd_panel, pipe_panel, rates_panel, sequence_panel
+from midflight.plot.stalls import Heard, least_stall_s, stalls_of
 from midflight.plot.style import PAGE_IN, SERIES
 from midflight.plot.timed import Times, lines_of, unit_of
 from midflight.refusal import refusal
@@ -109,8 +110,6 @@ _LEAST_INTERVALS = 20
 _MOST_INTERVALS = 100_000
 #: Slopes that differ by less than this share are the same.
 _STRAIGHT = 0.02
-#: A time without arrivals is a stall if it lasts so long, and so many median RTTs.
-_LEAST_STALL_S, _STALL_TRIPS = 1.0, 3.0
 
 
 def watch(
@@ -462,7 +461,7 @@ def _throughput(runs: Sequence[WatchedRun], window: tuple[float, float], interva
     # Its first mean is over a whole interval, as those of the lines are.
     begin = min([window[0], *edges[:1].tolist()])
     rate = averaged(rate_in_use(longest_run, (begin, window[1])), edges)
-    curves = [rate]
+    curves, found = [rate], []
     for run, flow, how in each_line(runs):
         at, bits = flow.times("rcv") / NS_PER_S, 8 * flow.sizes("rcv")
         # Where the packets' sizes are unknown, all segments are full.
@@ -477,9 +476,9 @@ def _throughput(runs: Sequence[WatchedRun], window: tuple[float, float], interva
             value = np.append(means, means[-1])
             line = Curve(draw="steps", time_s=edges, value=value, **how)
             marks = timeouts(flow, line, alone=is_alone(runs))
-            look = None if is_alone(runs) else line.look
-            stalls = _stalls(at, line, marks, _least_stall_s(run, flow), look)
-            curves += [line, *stalls, *marks]
+            found.append(Heard(at, line, marks, least_stall_s(run, flow)))
+    for one, stalls in zip(found, stalls_of(found, alone=is_alone(runs)), strict=True):
+        curves += [one.line, *stalls, *one.timeouts]
     drawn = [one for one in curves if len(one.time_s)]
     return Panel("throughput", "Throughput\n(Mbit/s)", "Mbit/s", drawn, f"means of {interval:g} s")
 
@@ -580,36 +579,6 @@ def _rtt(runs: Sequence[WatchedRun], window: tuple[float, float], interval: floa
         return flow.times("rtt_sample") / NS_PER_S, flow.values("rtt_sample")
 
     return _timed("rtt", "RTT samples", samples, runs, window, interval)
-
-
-def _stalls(
-    arrivals_s: Values, line: Curve, timeouts: Sequence[Curve], least_s: float, look: int | None
-) -> list[Curve]:
-    """From when to when nothing arrives while a line is shown: around timeouts, and for at least so
-    many seconds.
-    """
-    at = np.concatenate([np.empty(0), *(one.time_s for one in timeouts)])
-    after = np.searchsorted(arrivals_s, at, side="right")
-    long = np.flatnonzero(np.diff(arrivals_s) >= least_s) + 1
-    is_shown = (arrivals_s[long] > line.time_s[0]) & (arrivals_s[long - 1] < line.time_s[-1])
-    after = np.union1d(after, long[is_shown])
-    after = after[(after > 0) & (after < len(arrivals_s))]
-    if not len(after):
-        return []
-    low, high = arrivals_s[after - 1], arrivals_s[after]
-    how: Any = {"low": low, "high": high, "in_row": True, "quantity": STALL}
-    how |= {"flow": line.flow, "scheme": line.scheme}
-    return [Curve(STALL, "stalled", low, np.zeros(len(low)), look, **how)]
-
-
-def _least_stall_s(run: WatchedRun, flow: History) -> float:
-    """The shortest time without arrivals that is a stall without a timeout, in seconds; a flow of
-    an application may have nothing to send.
-    """
-    if run.workload_of(flow) is not None:
-        return math.inf
-    trips = flow.values("rtt_sample")
-    return max(_LEAST_STALL_S, _STALL_TRIPS * float(np.median(trips)) if len(trips) else 0.0)
 
 
 _KINDS: Mapping[str, Callable[[Sequence[WatchedRun], tuple[float, float], float], Panel]] = {
