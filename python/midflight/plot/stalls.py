@@ -1,7 +1,7 @@
 """Times in which nothing arrives, as throughputs over time show them.
 
-They are called stalls here, and in figures *nothing arrives*: elsewhere a stall is a time without an
-acknowledgment of new data.
+They are called stalls here, and in figures *nothing arrives*: elsewhere a stall is a time without
+an acknowledgment of new data.
 """
 
 from __future__ import annotations
