@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-__all__ = ["draw_boxes"]
+__all__ = ["are_flat", "draw_boxes"]
 
 #: The hatches of the looks of `SERIES`, which tell boxes apart in greyscale. None has horizontal
 #: lines, which could be taken for medians.
@@ -21,6 +21,18 @@ _HATCHES = ("", "////", "....", "xxxx", "||||", "\\\\\\\\", "oooo", "//", "\\\\.
 #: The widths in points of the line of a median and of the white around it, so that it stands out
 #: from every fill, in greyscale too.
 _MEDIAN_PT, _AROUND_PT = 1.8, 3.6
+#: So much of the fill of a box has to be seen above or below these, in points.
+_LEAST_FILL_PT = 2.0
+
+
+def are_flat(points_pt: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which boxes are so low that the line of the median would hide their fill, by the
+    heights in points of 5, 25, 50, 75 and 95 % of their values; those without a height are not.
+    """
+    _, q1, median, q3, _ = np.transpose(points_pt)
+    fill = np.maximum(q3 - median, median - q1) - _AROUND_PT / 2
+    found: NDArray[np.bool_] = (np.ptp(points_pt, axis=1) > 0) & (fill < _LEAST_FILL_PT)
+    return found
 
 
 def draw_boxes(
@@ -31,16 +43,19 @@ def draw_boxes(
     points: NDArray[Any],
     width: float,
     style: int,
+    flat: NDArray[np.bool_],
 ) -> None:
     """Draw the boxes of a group at `x` with the hatch of a `style`, the place of a line style in
     `SERIES`; the legend has their fill.
 
     A row of `points` has 5, 25, 50, 75 and 95 % of the values: the end of a whisker, the box with
     its median, and the end of the other whisker. A row of nan has no box, and one of equal values a
-    marker: its box would be the black line of the median.
+    marker: its box would be the black line of the median. A `flat` box (`are_flat`) has a marker in
+    place of that line.
     """
     alone = np.ptp(points, axis=1) == 0
-    _draw_markers(axes, label if alone.all() else "_nolegend_", look, x[alone], points[alone, 2])
+    marked = alone | flat
+    _draw_markers(axes, label if marked.all() else "_nolegend_", look, x[marked], points[marked, 2])
     fill: dict[str, Any] = {
         "facecolor": lighter(look.colour, 0.3),
         "edgecolor": look.colour,
@@ -49,14 +64,18 @@ def draw_boxes(
         "zorder": 4,
     }
     thin: dict[str, Any] = {"color": look.colour, "linewidth": 0.8, "zorder": 3}
-    for at, (p5, q1, median, q3, p95) in zip(x[~alone], points[~alone], strict=True):
+    for at, (p5, q1, median, q3, p95), is_flat in zip(
+        x[~alone], points[~alone], flat[~alone], strict=True
+    ):
         if math.isnan(median):
             continue
         axes.plot([at, at], [p5, q1], **thin)
         axes.plot([at, at], [q3, p95], **thin)
         for end in (p5, p95):
             axes.plot([at - width / 4, at + width / 4], [end, end], **thin)
-        axes.bar(at, q3 - q1, width, q1, label=label, **fill)
+        axes.bar(at, q3 - q1, width, q1, label="_nolegend_" if marked.all() else label, **fill)
+        if is_flat:
+            continue
         sides = [at - width / 2, at + width / 2]
         line: dict[str, Any] = {"solid_capstyle": "butt"}
         axes.plot(sides, [median] * 2, color="white", linewidth=_AROUND_PT, zorder=5, **line)
@@ -81,5 +100,5 @@ def _draw_markers(
         markerfacecolor=look.colour if look.filled else "white",
         markeredgecolor=look.colour,
         markeredgewidth=0.8,
-        zorder=4,
+        zorder=6,
     )

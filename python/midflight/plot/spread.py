@@ -32,7 +32,7 @@ from midflight.plot.axis import (
     shown_number,
     text_of,
 )
-from midflight.plot.boxes import draw_boxes
+from midflight.plot.boxes import are_flat, draw_boxes
 from midflight.plot.compared import (
     MEANS,
     counts_of,
@@ -68,6 +68,7 @@ from midflight.plot.style import (
     Look,
     Size,
     check_format,
+    chosen_axes,
     looks_of,
     size_in,
     style,
@@ -102,6 +103,9 @@ _OF_SCHEMES = ("scheme", "cc", "stack")
 
 #: What the marks of boxes are.
 _BOXES = "boxes from 25 to 75 %, lines at medians, whiskers from 5 to 95 %"
+_FLAT = "markers at medians of boxes too low for a line"
+#: The room above and below a panel of boxes, in inches, about.
+_AROUND_IN = 0.9
 
 Row: TypeAlias = Sequence[object]
 
@@ -387,7 +391,7 @@ def spread_figure(
     size: Size | None = None,
 ) -> Figure:
     """Return the figure of `plot_spread`."""
-    logs = _logs(data, xscale, yscale)
+    logs, detail = _logs(data, xscale, yscale), _detail(data)
     if data.kind == "heatmap":
         return heatmaps_figure(data, title=title, size=size)
     width, height = size_in(size, _USUAL_IN)
@@ -398,8 +402,10 @@ def spread_figure(
         axes = figure.add_subplot()
         if data.kind == "interval":
             _draw_intervals(axes, data, logs, width)
-        else:
-            (_draw_cdf if data.kind == "cdf" else _draw_boxes)(axes, data, logs)
+        elif data.kind == "cdf":
+            _draw_cdf(axes, data, logs)
+        elif _draw_boxes(axes, data, logs, height):
+            detail = "; ".join(filter(None, (detail, _FLAT)))
         if data.kind != "cdf" and data.categories is not None:
             name_categories(axes, data.categories, width)
         label_axes(
@@ -416,7 +422,7 @@ def spread_figure(
             x_refused=_NAMED.get(data.kind, "")
             or ("the axis has names" if data.categories is not None else ""),
             remark=data.remark,
-            detail=_detail(data),
+            detail=detail,
         )
     return figure
 
@@ -587,30 +593,43 @@ def _detail(data: Spread) -> str:
     return data.detail if is_named else "; ".join(filter(None, (label, data.detail)))
 
 
-def _draw_boxes(axes: Axes, data: Spread, logs: Logs) -> None:
+def _draw_boxes(axes: Axes, data: Spread, logs: Logs, height_in: float) -> bool:
+    """Draw boxes in a figure of a height; return whether some have markers for their medians."""
     step = 0.8 * _step(data) / max(1, len(data.groups))
     width = 0.775 * step
     every = [one for group in data.groups for values in group.values for one in known_of(values)]
     top = (1.3 if logs.y else 1.04) * max(every, default=1.0) or 1.0
     low = min(one for one in every if one > 0) / 1.3 if logs.y else min(0.0, *every, 0.0)
     over = beyond(low, top, is_log=logs.y)
+    choice, has_flat = chosen_axes(), False
+    ends = next(iter(choice.ylim.values()), (low, top)) if choice is not None else (low, top)
     for place, (group, styled) in enumerate(zip(data.groups, _styled(data), strict=True)):
         x = _dodged(data, group, place, step)
         points = np.array([quantiles_of(data, values) for values in group.values]).reshape(-1, 5)
         shown = np.minimum(points, over)
+        room_pt = 72 * max(0.5, height_in - _AROUND_IN)
+        flat = are_flat(room_pt * _shares(shown, ends, is_log=logs.y))
+        has_flat |= bool(flat.any())
         if _is_of_schemes(data):
             looks = looks_of(data.categories or ())
             each = [("", SERIES[one], one, slice(at, at + 1)) for at, one in enumerate(looks)]
         else:
             each = [(group.label, *styled, slice(None))]
         for label, look, number, part in each:
-            draw_boxes(axes, label, look, x[part], shown[part], width, number)
+            draw_boxes(axes, label, look, x[part], shown[part], width, number, flat[part])
             mark_endless(axes, x[part], points[part, 4], top, look)
     if logs.y:
         set_log(axes.yaxis, low, top)
     else:
         axes.set_ylim(low, top)
     open_edges(axes, [*axes.lines, *axes.patches])
+    return has_flat
+
+
+def _shares(values: _Values, ends: tuple[float, float], *, is_log: bool) -> _Values:
+    """How far up an axis with these ends values are, in shares of it."""
+    low, top = map(math.log, ends) if is_log else ends
+    return ((np.log(np.maximum(values, ends[0])) if is_log else values) - low) / (top - low)
 
 
 def _box_words(data: Spread) -> str:
