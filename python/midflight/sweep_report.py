@@ -17,7 +17,7 @@ from midflight.refusal import names_arguments
 from midflight.report import check_page, data_url, environment
 from midflight.run_report import event_cells, flow_settings, link_cells
 from midflight.run_tables import counted, stacks_of
-from midflight.sweep_summary import MOST_LINES, Summary, check_by, check_has_measure
+from midflight.sweep_summary import MOST_LINES, OF_ALL, Summary, check_by, check_has_measure
 
 if TYPE_CHECKING:
     from midflight.plot.tables import Columns
@@ -78,6 +78,8 @@ def sweep_report_html(
     check_has_tables(folder)
     check_has_measure(metric, asked, "--")
     summary = Summary.of(asked, folder, metric, check_by(by, asked, "--"))
+    # A metric that no run has draws nothing.
+    shown = summary if summary.has_values else Summary.of(asked, folder, OF_ALL, summary.by)
     scenario = json.loads(asked.scenario)
     words, unit = METRICS[summary.metric]
     definition = json.loads((folder / "sweep.json").read_text(encoding="utf-8"))
@@ -98,15 +100,17 @@ def sweep_report_html(
                 quartiles=_headed(summary.quartile_cells(unit)),
                 left_out=max(0, len(summary.grouped) - MOST_LINES),
                 notes=[one for one in summary.unmet.notes() if one],
-                named=column_name(summary.metric),
-                short=list(_short(summary)),
+                unfinished=summary.unfinished(),
+                instead=shown is not summary,
+                named=column_name(shown.metric),
+                short=list(_short(shown)),
                 baseline=_joined(summary.compared[0].baseline) if summary.compared else "",
                 comparison=_headed(summary.comparison_lines(unit, complete=True))
                 if summary.compared
                 else [],
                 comparison_head=_joined(summary.comparison_head()) if summary.compared else "",
                 comparison_foot=[_joined(one) for one in summary.comparison_foot()],
-                figures=list(sweep_figures(asked, folder, summary)),
+                figures=list(sweep_figures(asked, folder, shown)),
                 links=link_cells(scenario["links"]),
                 flows=flow_settings(scenario["flows"]),
                 events=event_cells(scenario),

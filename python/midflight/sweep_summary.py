@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from midflight.sweep_results import Comparison, Group
     from midflight.unmet import Unmet
 
-__all__ = ["MOST_LINES", "Summary", "check_by", "check_has_measure"]
+__all__ = ["MOST_LINES", "OF_ALL", "Summary", "check_by", "check_has_measure"]
 
 # Lines of a table that is printed.
 MOST_LINES = 60
@@ -30,7 +30,7 @@ MOST_LINES = 60
 MOST_PRINTED = 24
 WIDTH = 96
 #: A metric that all flows have.
-_OF_ALL = "goodput_bps"
+OF_ALL = "goodput_bps"
 
 
 class Summary:
@@ -47,8 +47,10 @@ class Summary:
         unmet: Unmet,
         phase: int | None,
         other_metrics: Sequence[str] = (),
+        *,
+        is_instead: bool = False,
     ) -> None:
-        self.phase, self.other_metrics = phase, other_metrics
+        self.phase, self.other_metrics, self.is_instead = phase, other_metrics, is_instead
         self.asked, self.metric, self.by = asked, metric, by
         self.grouped, self.compared = grouped, compared
         self.file, self.unmet = file, unmet
@@ -90,7 +92,31 @@ class Summary:
         file = comparison_file(None if chosen == usual else chosen, phase)
         unmet = unmet_cells(path_changes, folder)
         others = more if metric is None else []
-        return cls(asked, chosen, by, grouped, compared, file, unmet, phase, others)
+        # Transfers have times if they are done.
+        is_instead = metric is None and chosen == OF_ALL and _has_sizes(asked)
+        how: Any = {"is_instead": is_instead}
+        return cls(asked, chosen, by, grouped, compared, file, unmet, phase, others, **how)
+
+    @property
+    def has_values(self) -> bool:
+        """Whether any run has a value of the metric."""
+        return any(one.missing() < len(one.runs) for one in self.grouped)
+
+    def unfinished(self) -> str:
+        """Return that no run has a value of the metric, or no transfer a time, and what gives one;
+        "" if some have.
+        """
+        if not self.has_values:
+            return (
+                f"No run finished what {self.metric} measures: a later end of the runs "
+                "(--set end=TIME) gives values, or another metric, such as --metric goodput_bps."
+            )
+        if self.is_instead:
+            return (
+                "No transfer finished, so this is the goodput, not the time of a transfer, which a "
+                "later end of the runs (--set end=TIME) gives."
+            )
+        return ""
 
     @property
     def others(self) -> list[str]:
@@ -168,6 +194,8 @@ class Summary:
             left_out = len(self.grouped) - MOST_PRINTED
             lines.append(f"{left_out} lines are left out; --json prints all{fewer}.")
         lines += self.unmet.notes()
+        if text := self.unfinished():
+            lines += ["", textwrap.fill(text, WIDTH)]
         lines += self.metric_notes()
         if self.compared:
             compared = self.comparison_lines(unit, most=MOST_PRINTED)
@@ -320,6 +348,14 @@ class Summary:
         return [head, *lines]
 
 
+def _has_sizes(asked: Sweep) -> bool:
+    """Whether flows of a sweep have sizes, with which they come to an end."""
+    flows = json.loads(asked.scenario)["flows"].values()
+    return any(one.get("size") is not None for one in flows) or any(
+        key.endswith(".size") for key in asked.axes
+    )
+
+
 def check_by(keys: Sequence[str] | None, asked: Sweep, option: str = "") -> list[str] | None:
     """Return the axes that a summary separates, and the compared one, in the order of the sweep.
 
@@ -360,7 +396,7 @@ def check_has_measure(metric: str | None, asked: Sweep, option: str = "") -> Non
             "flow has it",
             name=f"{option}metric",
             value=metric,
-            accepted=f'the measure of a workload of the flows, or one such as "{_OF_ALL}"',
+            accepted=f'the measure of a workload of the flows, or one such as "{OF_ALL}"',
         )
 
 

@@ -1,4 +1,4 @@
-"""Reports of sweeps: changes against a mean of 0, flows of several kinds, and flows of requests."""
+"""Reports of sweeps: changes against a mean of 0, flows of several kinds, runs without an end."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from browser import Browser, find_chromium
 from midflight.cli import main
-from midflight.sweep_report import _short
+from midflight.plot import figure_of, plot_axis, plot_spread
+from midflight.sweep_report import _short, sweep_report_html
 from midflight.sweep_results import compare, groups
 from midflight.sweep_summary import Summary
 
@@ -158,3 +160,79 @@ def test_a_sweep_without_a_comparison_has_a_report(swept: Path, tmp_path: Path) 
     assert main(["report", str(out), "--metric", "duration_ns", "--out", str(page)]) == 0
     captions = [one.strip() for one in captions_of(page)]
     assert captions[-2:] == ["Transfer time of film.", "Transfer time of get."]
+
+
+def made_in(folder: Path, *more: str) -> Path:
+    axes = ["--axis", "flows.download.scheme=sack,vho", "--compare", "flows.download.scheme"]
+    assert main(["sweep", "wifi-to-lte", *axes, *more, "--out", str(folder)]) == 0
+    return folder
+
+
+UNFINISHED = ["--set", "flows.download.size=20 MB", "--set", "end=4 s"]
+
+
+def test_a_sweep_whose_runs_do_not_finish_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gaps = ["--axis", "handoffs.0.gap=1s,2s"]
+    usual = made_in(tmp_path / "usual", *UNFINISHED, *gaps)
+    said = " ".join(capsys.readouterr().out.split())
+    assert "No transfer finished, so this is the goodput, not the time of a transfer" in said
+    assert "No transfer finished" in sweep_report_html(usual)
+    folder = made_in(tmp_path / "asked", *UNFINISHED, *gaps, "--metric", "duration_ns")
+    said = " ".join(capsys.readouterr().out.split())
+    assert "No run finished what duration_ns measures: a later end of the runs (--set end" in said
+    # The report has the figures of what there is, before other words.
+    figures = sweep_report_html(folder).split('<h2 id="figures">')[1].split("<h2")[0]
+    before, first, *_ = figures.split("<figure")
+    assert before.count("<p") == 2
+    assert "No run finished what duration_ns measures" in before
+    assert "The figures show the goodput." in before
+    assert "Goodput" in first
+    assert main(["plot", str(folder), "--out", str(tmp_path / "x.png")]) == 2
+    assert "no run finished what it measures; give one that some run has" in capsys.readouterr().err
+    made_in(tmp_path / "done", "--axis", "handoffs.0.gap=1s,2s")
+    assert "finished" not in capsys.readouterr().out
+
+
+def test_a_figure_without_values_has_no_numbers_at_its_axis() -> None:
+    rows = [(scheme, gap, run) for scheme in ("sack", "vho") for gap in "12" for run in range(4)]
+    columns: dict[str, list[Any]] = {
+        "scheme": [scheme for scheme, _, _ in rows],
+        "gap": [gap for _, gap, _ in rows],
+        "duration_ns": [None if run else 4e9 for _, _, run in rows],
+    }
+    how: Any = {"x": "gap", "by": ["scheme"]}
+    for finished in (1, 4):
+        columns["duration_ns"] = [1e9 * (4 + run) if run < finished else None for *_, run in rows]
+        for figure, words in (
+            (figure_of(plot_axis, columns, y="duration_ns", **how), "no medians and quartiles"),
+            (figure_of(plot_spread, columns, "box", value="duration_ns", **how), "no boxes"),
+        ):
+            (axes,) = figure.axes
+            texts = " ".join(" ".join(one.get_text() for one in axes.texts).split())
+            assert bool(len(axes.get_yticks())) == (finished == 4)
+            assert (words in texts) == (finished == 1)
+            assert ("the kind cdf shows these" in texts) == (finished == 1)
+
+
+@pytest.mark.skipif(find_chromium() is None, reason="needs Chromium")
+def test_folded_tables_are_printed(tmp_path: Path) -> None:
+    page = tmp_path / "r.html"
+    axes = ["--axis", "handoffs.0.gap=0.1s:1.4s:0.1s", "--axis", "handoffs.0.at=0.2s,0.3s"]
+    html = sweep_report_html(made_in(tmp_path / "out", *axes))
+    page.write_text(html)
+    browser = Browser(find_chromium() or "")
+    try:
+        browser.open(page)
+        heights = "[...document.querySelectorAll('%s')].map(one => one.clientHeight)"
+        assert browser.run(heights % "details .scroll") == [0, 0]
+        browser.ask("Emulation.setEmulatedMedia", media="print")
+        assert min(browser.run(heights % "details .scroll")) > 200
+        assert browser.run(heights % "#manifest") == [0]
+        after = "getComputedStyle(document.querySelector('.document summary'), '::after').content"
+        assert browser.run(after) == '" (in the file, not on paper)"'
+    finally:
+        browser.close()
+    images = re.findall(r'<img src="([^"]+)"', html)
+    assert len({*images}) == len(images) > 2

@@ -434,8 +434,8 @@ def check_is_measured(columns: Columns, rows: Sequence[int], name: str, option: 
         return
     accepted = "one that some run has, such as goodput_bps"
     raise refusal(
-        f'{option} "{name}" has no value in any of {len(rows)} rows, as the duration of flows that '
-        f"are not done; give {accepted}",
+        f'{option} "{name}" has no value in any of {len(rows)} rows: no run finished what it '
+        f"measures; give {accepted}, or the runs a later end",
         name=option,
         value=name,
         accepted=accepted,
@@ -591,6 +591,9 @@ def axis_figure(
             set_log(axes.yaxis, low, top)
         else:
             axes.set_ylim(_bottom(min(finite, default=top), top), top)
+        if not finite:
+            # There are only arrows, which have no place on the axis.
+            axes.set_yticks([])
         if data.categories is not None:
             name_categories(axes, data.categories, width)
         elif log_x:
@@ -618,6 +621,8 @@ def axis_figure(
 def _detail(data: AxisData, *, is_spread: bool) -> str:
     """What the lines are, of how many values if all are of as many, and what arrows are."""
     points = [point for line in data.lines for point in line.points]
+    if not any(math.isfinite(value) for point in points for value in point):
+        return "no medians and quartiles (arrows): too few runs finished; the kind cdf shows these"
     words = []
     if is_spread:
         counts = {runs for line in data.lines for runs in line.runs}

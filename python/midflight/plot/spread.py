@@ -622,8 +622,17 @@ def _draw_boxes(axes: Axes, data: Spread, logs: Logs, height_in: float) -> bool:
         set_log(axes.yaxis, low, top)
     else:
         axes.set_ylim(low, top)
+    if _has_no_boxes(data):
+        # There are only arrows, which have no place on the axis.
+        axes.set_yticks([])
     open_edges(axes, [*axes.lines, *axes.patches])
     return has_flat
+
+
+def _has_no_boxes(data: Spread) -> bool:
+    """Whether too few runs have a value for any part of a box."""
+    cells = (values for group in data.groups for values in group.values)
+    return all(math.isinf(one) for values in cells for one in quantiles_of(data, values))
 
 
 def _shares(values: _Values, ends: tuple[float, float], *, is_log: bool) -> _Values:
@@ -641,6 +650,8 @@ def _box_words(data: Spread) -> str:
     ]
     if all(len(one) == 1 for one in cells):
         return "no boxes, as each is of one run"
+    if _has_no_boxes(data):
+        return "no boxes: too few runs finished; the kind cdf shows these"
     boxes = [quantiles_of(data, one) for one in cells]
     alike = any(len({*one}) == 1 and math.isfinite(one[0]) for one in boxes)
     return f"{_BOXES}; markers where runs are alike" if alike else _BOXES
