@@ -79,6 +79,37 @@ def test_lines_that_coincide_are_narrower_from_line_to_line() -> None:
     assert widths_of([steps(small), steps(large)], is_log=True) == [LINE_PT] * 2
 
 
+def test_narrow_spikes_are_not_filled_by_a_wide_line() -> None:
+    """A spike of a second and one of five, where a point is half a second and a tenth of it."""
+    level = np.full(200, 20.0)
+    level[::10] = 5.0
+    lines = [steps(level.tolist()), steps((level + 0.05).tolist())]
+    wide, last = widths_of(lines, point_s=0.1)
+    near, same = widths_of(lines, point_s=0.5)
+    assert wide > 2 > near > 1.3 * last
+    assert same == last
+    # A few spikes, low ones and steps in one direction have the wide line.
+    few, low = np.full(200, 20.0), np.full(200, 20.0)
+    few[100:102] = 5.0
+    low[::10] = 19.5
+    for one in (few, low, np.linspace(1, 20, 200)):
+        lines = [steps(one.tolist()), steps((one + 0.01).tolist())]
+        assert widths_of(lines, point_s=0.5)[0] == wide
+
+
+def test_the_width_of_a_figure_counts_for_spikes() -> None:
+    rates = [20, 20, 5, 20, 20, 20, 40, 20, 4, 20] * 6
+    trace = {"columns": {"time_s": list(range(60)), "rate_mbps": rates}}
+    link = Link(trace=trace, delay="20 ms", queue="200 packets")
+    scenario = Scenario(links={"cell": link}, flows={"a": Flow()}, end="60 s", seed=1)
+    schemes = ["cubic-linux", "reno-linux"]
+    for width, is_wide in ((3.5, False), (7.16, True)):
+        figure = figure_of(plot_over_time, scenario, ["throughput"], schemes=schemes, size=width)
+        first, second = (lines_named(figure, one)[0].get_linewidth() for one in schemes)
+        assert first > second
+        assert (first > 2) == is_wide
+
+
 def test_throughputs_of_a_full_link_are_all_seen() -> None:
     how: Any = {"schemes": ["cubic-linux", "bbr-linux"]}
     figure = figure_of(plot_over_time, full_link(), ["throughput", "queue"], **how)

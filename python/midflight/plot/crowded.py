@@ -33,11 +33,6 @@ _GROUPS = {"losses": "losses", "ecn": "ECN marks", "retransmissions": "retransmi
 _OTHERS: Mapping[Draw, str] = {"late": "late frames", "unread": "frames that were not read"}
 
 
-def _point_s(room: Room) -> float:
-    """The time that a point of the axis is."""
-    return (room.window[1] - room.window[0]) / (room.width_in * 72)
-
-
 def without_overlaps(panel: Panel, room: Room) -> Panel:
     """Return a panel whose rows of marks have one of those of a kind that would cover each other,
     and whose text says how many of them are drawn, if not all are. Timeouts that are close are
@@ -48,7 +43,7 @@ def without_overlaps(panel: Panel, room: Room) -> Panel:
     for one in panel.curves:
         if one.in_row and one.draw in EVENTS:
             event = EVENTS[one.draw]
-            least = _APART_OF.get(one.draw, _APART) * event.size * _point_s(room)
+            least = _APART_OF.get(one.draw, _APART) * event.size * room.point_s
             kept = _apart(one.time_s, least)
             if one.draw not in _APART_OF:
                 count = counts.setdefault(_called(one.draw), [0, 0])
@@ -89,7 +84,7 @@ def without_many(panel: Panel, room: Room) -> Panel:
     for draw, lost in _MANY.items():
         marks = [one for one in curves if one.draw == draw]
         marks = [one for one in marks if one.in_row or (several and panel.kind == "sequence")]
-        least = _APART * EVENTS[draw].size * _point_s(room)
+        least = _APART * EVENTS[draw].size * room.point_s
         is_many = any(
             len(one.time_s) > _MOST_OF_CHANCE
             if draw == "radio" and one.in_row
@@ -112,7 +107,7 @@ def with_room(time_s: Values, value: Values, room: Room) -> Values:
     """
     there = np.isfinite(value)
     edges = np.flatnonzero(np.diff(there.astype(np.int8), prepend=0, append=0))
-    least, found = _LEAST_STEP_PT * _point_s(room), time_s.copy()
+    least, found = _LEAST_STEP_PT * room.point_s, time_s.copy()
     for first, end in zip(edges[::2], edges[1::2], strict=True):
         # The gap begins at its end, or later.
         last = min(int(end), len(time_s) - 1)

@@ -386,7 +386,8 @@ def _figure(
             apart = [one for one in shown_curves if is_stroked(one) and one.look in styles]
             apart = [one for one in apart if one.label not in same]
             is_log = least_of(panel, _scale(panel)) is not None
-            widths = dict(zip(map(id, apart), widths_of(apart, is_log=is_log), strict=True))
+            found = widths_of(apart, is_log=is_log, point_s=room.point_s)
+            widths = dict(zip(map(id, apart), found, strict=True))
             for number, one in enumerate(shown_curves):
                 if one.in_row:
                     draw_in_row(axes, seen_stalls(one, panel, room), rows)

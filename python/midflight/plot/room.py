@@ -72,6 +72,11 @@ class Room:
     window: tuple[float, float]
 
     @property
+    def point_s(self) -> float:
+        """The time that a point of the axis is, in seconds."""
+        return (self.window[1] - self.window[0]) / (self.width_in * 72)
+
+    @property
     def columns(self) -> int:
         return max(1, int(self.width_in * _GRID_PER_IN))
 
@@ -215,7 +220,7 @@ def seen_holes(holes: Iterable[Hole], room: Room) -> list[tuple[float, float]]:
     """The times without rows that are drawn, in seconds; of those that lack only a few rows the
     ones that are wide enough to be seen.
     """
-    (start, end), point = room.window, (room.window[1] - room.window[0]) / (room.width_in * 72)
+    (start, end), point = room.window, room.point_s
     found: list[tuple[float, float]] = []
     for a_ns, b_ns, is_short in sorted(holes):
         a, b = max(a_ns / NS_PER_S, start), min(b_ns / NS_PER_S, end)

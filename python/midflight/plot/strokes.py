@@ -305,7 +305,7 @@ def _are_seen(one: Curve, panel: Panel, room: Room) -> NDArray[np.bool_]:
     """Which stalls of a line are not behind the marks of its timeouts."""
     assert one.low is not None
     assert one.high is not None
-    point = (room.window[1] - room.window[0]) / (room.width_in * 72)
+    point = room.point_s
     mine = (one.flow, one.scheme)
     half = EVENTS["timeout"].size * point / 2 + 0.5 * point
     at = [
