@@ -240,6 +240,39 @@ def test_a_short_step_between_gaps_is_as_long_as_the_eye_needs() -> None:
         assert min(lasts) > 0.99 * short
 
 
+def test_a_short_step_beside_others_is_no_upright_line() -> None:
+    room = Room(3.0, (0.0, 100.0))
+    least = 3 * 100 / (3.0 * 72)
+
+    def moved(time: list[float], value: list[float]) -> list[float]:
+        return with_room(np.array(time), np.array(value), room).tolist()
+
+    # Below both neighbours, it takes as much of each.
+    found = moved([0.0, 10, 10.1, 20], [5.0, 1, 5, 5])
+    assert found == pytest.approx([0, 10.05 - least / 2, 10.05 + least / 2, 20])
+    # Between them, or as long as they are, steps stay where they are.
+    for one in ([0.0, 10, 10.1, 20], [9.0, 5, 1, 1]), ([0.0, 1, 2, 3], [1.0, 0, 1, 1]):
+        assert moved(*one) == one[0]
+    # Short neighbours keep as much as it gets.
+    found = moved([0.0, 1, 1.1, 2.1], [5.0, 1, 5, 5])
+    assert np.diff(found) == pytest.approx([0.7, 0.7, 0.7], abs=0.05)
+    # At the edge of a gap, it takes from the only one, and the gap stays.
+    nan = np.nan
+    found = moved([0.0, 10, 10.1, 10.1, 30, 30.1, 50], [5.0, 9, 9, nan, 1, 5, 5])
+    assert found == pytest.approx([0, 10.1 - least, 10.1, 10.1, 30, 30 + least, 50])
+
+
+def test_the_mean_of_a_short_outage_can_be_seen() -> None:
+    schemes = ["bbr-linux", "sack"]
+    figure = figure_of(plot_over_time, "starlink-to-lte", "throughput", schemes=schemes, size=3.5)
+    (line,) = (one for one in figure.axes[1].lines if one.get_label() == schemes[0])
+    at, value = (np.asarray(one, np.float64) for one in line.get_data())
+    (low,) = (one for one in np.flatnonzero(value < 40) if 26 < at[one] < 28)
+    points = (at[low + 1] - at[low]) / 60 * (3.5 - 0.65) * 72
+    # The outage lasts for 0.06 s, which is a fifth of a point.
+    assert 2 < points < 3
+
+
 def test_one_line_is_one_entry_of_the_legend() -> None:
     figure = figure_of(plot_over_time, "bufferbloat", ["rates"], schemes=["bbr-linux"])
     (legend,) = figure.legends

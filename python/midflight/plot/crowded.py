@@ -102,19 +102,47 @@ def without_many(panel: Panel, room: Room) -> Panel:
 
 
 def with_room(time_s: Values, value: Values, room: Room) -> Values:
-    """Return the times of steps, those of parts between gaps that are too short to be seen further
-    apart.
+    """Return the times of steps, those of steps that are too short to be seen further apart: of
+    parts between gaps, and of steps above or below both of their neighbours, or at a gap, which
+    would be no more than an upright line. The latter take a part of their neighbours' time.
     """
     there = np.isfinite(value)
     edges = np.flatnonzero(np.diff(there.astype(np.int8), prepend=0, append=0))
-    least, found = _LEAST_STEP_PT * room.point_s, time_s.copy()
+    least, found = _LEAST_STEP_PT * room.point_s, _with_short_ones(time_s, value, room)
     for first, end in zip(edges[::2], edges[1::2], strict=True):
         # The gap begins at its end, or later.
         last = min(int(end), len(time_s) - 1)
         lacks = least - (time_s[last] - time_s[first])
         if lacks > 0:
             moved = slice(end - 1 if time_s[end - 1] == time_s[last] else last, last + 1)
-            found[moved] += lacks / 2
+            found[moved] = time_s[moved] + lacks / 2
             found[first] = time_s[first] - lacks / 2
     ordered: Values = np.maximum.accumulate(found)
     return ordered
+
+
+def _with_short_ones(time_s: Values, value: Values, room: Room) -> Values:
+    """The times of steps, with room for short ones between or beside others."""
+    found = time_s.copy()
+    if len(time_s) < 2:
+        return found
+    is_same = (value[1:] == value[:-1]) | (np.isnan(value[1:]) & np.isnan(value[:-1]))
+    starts = np.concatenate([[0], np.flatnonzero(~is_same) + 1])
+    level, begins = value[starts], time_s[starts]
+    length = np.diff(begins, append=time_s[-1])
+    # What is before the first one and behind the last one is a gap.
+    gap = np.full(1, np.nan)
+    above = level - np.concatenate([gap, level[:-1]]), level - np.concatenate([level[1:], gap])
+    has = np.isfinite(above[0]), np.isfinite(above[1])
+    beside = np.concatenate([gap, length[:-1]]), np.concatenate([length[1:], gap])
+    both, least = has[0] & has[1], _LEAST_STEP_PT * room.point_s
+    # Neighbours keep at least as much as they give.
+    between = np.minimum(least, 2 / 3 * np.minimum(*beside)) * (above[0] * above[1] > 0)
+    before, after = (np.minimum(least, one / 2) for one in beside)
+    target = np.select([both, has[0], has[1]], [between, before, after], 0.0)
+    lacks = np.maximum(0.0, target - length)
+    share = np.where(both, 0.5, 1.0) * lacks
+    found[starts] -= np.where(has[0], share, 0.0)
+    moved = np.where(has[1], share, 0.0)[:-1]
+    found[starts[1:]] += moved
+    return found
