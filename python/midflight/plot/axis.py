@@ -622,7 +622,8 @@ def _detail(data: AxisData, *, is_spread: bool) -> str:
     """What the lines are, of how many values if all are of as many, and what arrows are."""
     points = [point for line in data.lines for point in line.points]
     if not any(math.isfinite(value) for point in points for value in point):
-        return "no medians and quartiles (arrows): too few runs finished; the kind cdf shows these"
+        why = "half or more of the runs did not finish (arrows)"
+        return f"no medians and quartiles: {why}; the kind cdf shows the others"
     words = []
     if is_spread:
         counts = {runs for line in data.lines for runs in line.runs}

@@ -302,7 +302,7 @@ def _lines(
         detail += "; arrows: too short, as runs that did not finish are left out" * misses
         endless = any(math.isinf(one) for group in groups for ends in group.ends for one in ends)
         detail += "; arrows: intervals without an end" * endless
-    if kind == "box" and misses:
+    if kind == "box" and misses and not detail.startswith("no boxes: "):
         runs = "runs" if detail.startswith("no boxes") else "5 % of the runs or more"
         detail += f"; arrows where {runs} did not finish"
     # The values of these are the samples that are counted.
@@ -632,7 +632,7 @@ def _draw_boxes(axes: Axes, data: Spread, logs: Logs, height_in: float) -> bool:
 def _has_no_boxes(data: Spread) -> bool:
     """Whether too few runs have a value for any part of a box."""
     cells = (values for group in data.groups for values in group.values)
-    return all(math.isinf(one) for values in cells for one in quantiles_of(data, values))
+    return not any(math.isfinite(one) for values in cells for one in quantiles_of(data, values))
 
 
 def _shares(values: _Values, ends: tuple[float, float], *, is_log: bool) -> _Values:
@@ -651,7 +651,7 @@ def _box_words(data: Spread) -> str:
     if all(len(one) == 1 for one in cells):
         return "no boxes, as each is of one run"
     if _has_no_boxes(data):
-        return "no boxes: too few runs finished; the kind cdf shows these"
+        return "no boxes: half or more of the runs did not finish; the kind cdf shows the others"
     boxes = [quantiles_of(data, one) for one in cells]
     alike = any(len({*one}) == 1 and math.isfinite(one[0]) for one in boxes)
     return f"{_BOXES}; markers where runs are alike" if alike else _BOXES
