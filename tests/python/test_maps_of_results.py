@@ -263,8 +263,14 @@ def test_figures_name_the_flows_that_they_take_together() -> None:
         "flow": ["film", "film", "film-requests", "film-requests", "get", "get"],
         "sent": [1.0, 2.0, 0.0, 0.0, 5.0, 6.0],
     }
+    # Two flows of one scheme share its line, and two of different schemes do not.
     data = axis_data(columns, x="x", y="sent", by=["scheme"])
-    assert data.pooled == ""
+    assert data.pooled == "flows film and get together"
+    apart = {**columns, "scheme": ["sack"] * 4 + ["vho"] * 2}
+    assert axis_data(apart, x="x", y="sent", by=["scheme"]).pooled == ""
+    assert axis_data(columns, x="x", y="sent", by=["flow"]).pooled == ""
+    kept = {"flow": ["get"]}
+    assert axis_data(columns, x="x", y="sent", by=["scheme"], where=kept).pooled == ""
     columns["a.b"] = ["1"] * 6
     data = axis_data(columns, x="x", y="sent", by=["a.b"])
     assert data.pooled == "flows film and get together"

@@ -38,8 +38,8 @@ def plot_results(
         axis_figure,
         axis_rows,
         kept_values,
-        measured_flows,
         pooled_axes,
+        pooled_flows,
     )
     from midflight.plot.paired import (
         check_comparison_axis,
@@ -101,9 +101,9 @@ def plot_results(
     every, columns = columns, usual_rows(columns, source, asked, shown, kept)
     phases = {*map(str, columns["phase"])} if columns is not every else set()
     kept = kept_values(columns, kept)
-    flows = measured_flows(columns, measured, kept)
-    kept_apart = {"flow", "scheme"} & {*by, *kept}
-    if (by or kind == "heatmap") and len(flows) > 1 and not kept_apart:
+    sides = {x, y} if kind == "heatmap" else {x}
+    flows = pooled_flows(columns, measured, {*sides, *by}, kept)
+    if (by or kind == "heatmap") and flows:
         note(
             f"{', '.join(flows)} are taken together; --by flow or --where flow=NAME tells them "
             "apart"
@@ -122,7 +122,6 @@ def plot_results(
         file.write(figure_bytes(figure, check_format(Path(out))))
         head, *rest = rows
         write_rows(table, [str(one) for one in head], rest)
-    sides = {x, y} if kind == "heatmap" else {x}
     pooled = pooled_axes(columns, measured, {*sides, *by}, kept)
     if pooled:
         each = ", ".join(f"{name} ({count} values)" for name, count in pooled)

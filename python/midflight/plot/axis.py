@@ -78,6 +78,7 @@ __all__ = [
     "ordered",
     "plot_axis",
     "pooled_axes",
+    "pooled_flows",
     "shown_number",
     "spaced",
     "text_of",
@@ -385,13 +386,32 @@ def pooled_words(
     """The note of a figure on axes and flows that it pools in the rows that are kept."""
     pooled = pooled_axes(columns, measured, shown, kept)
     words = [f"{column_name(name)}: {count} values together" for name, count in pooled]
-    if not {"flow", "scheme"} & {*shown, *kept}:
-        flows = measured_flows(columns, measured, kept)
-        if len(flows) > _MOST_FLOWS:
-            words.append(f"{len(flows)} flows together")
-        elif len(flows) > 1:
-            words.append(f"flows {' and '.join(flows)} together")
+    flows = pooled_flows(columns, measured, shown, kept)
+    if len(flows) > _MOST_FLOWS:
+        words.append(f"{len(flows)} flows together")
+    elif len(flows) > 1:
+        words.append(f"flows {' and '.join(flows)} together")
     return "; ".join(words)
+
+
+def pooled_flows(
+    columns: Mapping[str, Sequence[Any]],
+    measured: str,
+    shown: set[str | None],
+    kept: Mapping[str, Sequence[str]],
+) -> list[str]:
+    """Return the flows that share points of a figure; flows with schemes of their own do not, if
+    these have lines.
+    """
+    if any(name not in columns for name in ("flow", measured, *kept)):
+        return []
+    rows = measured_rows(columns, kept_rows(columns, len(columns[measured]), kept), measured)
+    points: dict[tuple[str, ...], dict[str, None]] = {}
+    for row in rows:
+        point = tuple(str(columns[name][row]) for name in columns if name in shown)
+        points.setdefault(point, {})[str(columns["flow"][row])] = None
+    together = {flow for flows in points.values() if len(flows) > 1 for flow in flows}
+    return [flow for flow in measured_flows(columns, measured, kept) if flow in together]
 
 
 def measured_flows(columns: Columns, measured: str, kept: Mapping[str, Sequence[str]]) -> list[str]:
