@@ -66,7 +66,7 @@ def sweep_report_html(
     policies: Policies | None = None,
 ) -> str:
     """Return the report of a folder as a text of HTML."""
-    from midflight.plot.names import column_name
+    from midflight.plot.names import column_name, within_text
     from midflight.plot.plain import plain_of_folder
     from midflight.plot.style import usually
     from midflight.sweep import Sweep
@@ -102,7 +102,7 @@ def sweep_report_html(
                 notes=[one for one in summary.unmet.notes() if one],
                 unfinished=summary.unfinished(),
                 instead=shown is not summary,
-                named=column_name(shown.metric),
+                named=within_text(column_name(shown.metric)),
                 short=list(_short(shown)),
                 baseline=_joined(summary.compared[0].baseline) if summary.compared else "",
                 comparison=_headed(summary.comparison_lines(unit, complete=True))
@@ -137,12 +137,11 @@ def _headed(cells: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
 
 def _title(asked: Sweep, title: str) -> str:
     """The title of a sweep, which names its axes, by their words."""
-    from midflight.plot.names import column_name
+    from midflight.plot.names import column_name, within_text
 
     for key in sorted(asked.axes, key=len, reverse=True):
         if "." in key:
-            words = column_name(key)
-            title = title.replace(key, words[0].lower() + words[1:])
+            title = title.replace(key, within_text(column_name(key)))
     return title
 
 
@@ -182,7 +181,7 @@ def _short(summary: Summary) -> Iterator[str]:
         if of_zero:
             sizes = [one.difference * scale for one in of_zero]
             low, high = (signed_in(unit, one(sizes)) for one in (min, max))
-            why = f" (no per cent: {labelled(known[0].baseline)} has 0)"
+            why = f" (no percentage: the mean of {labelled(known[0].baseline)} is 0)"
             changes.append(_from_to(low, high, len(of_zero), len(every)) + why)
         more, less = (sum(one.side == side for one in known) for side in (1, -1))
         sure = ""

@@ -310,14 +310,14 @@ class Summary:
         baseline = self.compared[0].baseline if self.compared else ""
         if of_zero := sum(one.is_of_zero for one in self.compared):
             texts.append(
-                f"{of_zero} of {len(self.compared)} without per cent: there {baseline} has a mean "
-                "of 0."
+                f"{of_zero} of {len(self.compared)} have no percentage: the mean of {baseline} is "
+                "0 there."
             )
         endless = sum(math.isinf(one.ratio_low) and not one.is_of_zero for one in self.compared)
         if endless:
             texts.append(
-                f"{endless} of {len(self.compared)} intervals of the per cent have no ends: there "
-                f"that of the mean of {baseline} has 0 in it."
+                f"{endless} of {len(self.compared)} intervals of the percentage have no ends: the "
+                f"interval of the mean of {baseline} contains 0 there."
             )
         return [textwrap.fill(text, WIDTH) for text in texts]
 

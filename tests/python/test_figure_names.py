@@ -13,6 +13,8 @@ from matplotlib.text import Text
 
 from midflight import Flow, Handoff, Link, Scenario
 from midflight.plot import figure_of, plot_over_time, plot_run, plot_spread
+from midflight.plot.axis import axis_data
+from midflight.plot.names import column_name, within_text
 from midflight.plot.panels import shown_panels
 from midflight.plot.strokes import rows_of
 from midflight.plot.style import SERIES, chosen_style, labelled, looks_of, unused_labels
@@ -169,3 +171,18 @@ def test_notes_of_pooled_values_have_the_labels() -> None:
     figure = figure_of(plot_spread, columns, "box", **how)
     (said,) = [one for one in figure.findobj(Text) if "film" in one.get_text()]
     assert "dl" not in said.get_text().split()
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("flows.page.set.web_http", "HTTP version of page"),
+        ("links.DSL.up.rate", "uplink rate of DSL"),
+        ("handoffs.0.gap", "gap of the handoff"),
+    ],
+)
+def test_abbreviations_keep_their_capitals_within_text(name: str, text: str) -> None:
+    assert within_text(column_name(name)) == text
+    columns: dict[str, list[Any]] = {name: ["1", "2"], "x": ["1", "2"], "sent": [1.0, 2.0]}
+    data = axis_data(columns, x="x", y="sent", where={name: ["1"]})
+    assert data.lines[0].label == f"{text} 1"

@@ -38,12 +38,14 @@ def summary_of(stalls: dict[str, list[float]], metric: str = "rebuffer_ns") -> S
 def test_a_change_against_a_mean_of_0_is_a_difference() -> None:
     made = summary_of({"sack": [0, 0, 0], "freeze": [1, 1.25, 1.5], "vho": [0, 0, 0.5]})
     freeze, vho = _short(made)
-    assert freeze == "freeze: +1.25 s (no per cent: sack has 0); its interval is above 0"
-    assert vho.startswith("vho: +0.167 s (no per cent")
+    assert (
+        freeze == "freeze: +1.25 s (no percentage: the mean of sack is 0); its interval is above 0"
+    )
+    assert vho.startswith("vho: +0.167 s (no percentage")
     assert vho.endswith("; its interval is on both sides of 0")
     (_, line, _), (foot, *more) = made_lines(made), made.comparison_foot()
     assert line[-6:] == ["3", "1.25", "0.621", "-", "-", "-"]
-    assert foot == "2 of 2 without per cent: there sack has a mean of 0."
+    assert foot == "2 of 2 have no percentage: the mean of sack is 0 there."
     assert not more
 
 
@@ -57,7 +59,7 @@ def test_an_interval_without_ends_is_a_dash_that_is_explained() -> None:
     made = summary_of({"sack": [0, 0, 1], "freeze": [1, 1, 3]})
     (_, line), (foot,) = made_lines(made), made.comparison_foot()
     assert line[-3:] == ["400.0", "-", "-"]
-    assert "1 of 1 intervals of the per cent have no ends" in foot
+    assert "1 of 1 intervals of the percentage have no ends" in foot
 
 
 def test_without_a_pair_no_run_has_a_value() -> None:

@@ -17,7 +17,7 @@ Integers = NDArray[np.int64]
 
 #: Why packets are lost.
 _CAUSES = ("queue", "radio", "break", "node")
-#: Shorter pauses are no time without anything to send.
+#: Shorter pauses do not count as idle.
 _LEAST_PAUSE_NS = 50e6
 #: Events of flows with several paths, whose link in use is not one.
 _PATHS = ("path_opened", "path_used")

@@ -104,7 +104,7 @@ def _line(event: _Event, flows: Sequence[Recovering]) -> str:
                 f"the first new packet{whose} was acknowledged after {to_ms(first)}"
                 f"{_idle(event, one, first)}{_costs(event, one, first)}"
             )
-    # Different flows of a run are in no race.
+    # Only runs of the same flow are ranked.
     is_race = len({one.flow for one, _ in found}) == 1
     times = sorted((first, one.label) for one, first in found if first is not None)
     if (

@@ -19,7 +19,7 @@ import numpy as np
 
 from midflight.plot.figure import Dress, check_dress, label_axes, write_figure
 from midflight.plot.line_looks import few_entries, line_looks
-from midflight.plot.names import SCALES, column_name, with_unit
+from midflight.plot.names import SCALES, column_name, with_unit, within_text
 from midflight.plot.options import as_names
 from midflight.plot.plain import plain_of_folder
 from midflight.plot.quartiles import mark_endless
@@ -481,7 +481,7 @@ def one_line_name(
         if not values or (len(values) > 1 and name not in kept) or text in words:
             continue
         is_name = name.rpartition(".")[2] in ("flow", "scheme", "link", "preset", "to")
-        words.append(text if is_name else f"{column_name(name).lower()} {text}")
+        words.append(text if is_name else f"{within_text(column_name(name))} {text}")
     return ", ".join(words)
 
 

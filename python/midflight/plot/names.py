@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from midflight.percentiles import PERCENTILES
 
-__all__ = ["SCALES", "column_name", "is_measured", "with_unit"]
+__all__ = ["SCALES", "column_name", "is_measured", "with_unit", "within_text"]
 
 #: The suffix of a column's name, the unit in which it is shown, and the size of that unit.
 SCALES: Mapping[str, tuple[str, float]] = {
@@ -141,6 +141,14 @@ def column_name(name: str) -> str:
         # All of a flow or of a link.
         return f"{table[:-1].capitalize()} {rest[0]}"
     return name if rest else _plain(_without_unit(name))
+
+
+def within_text(name: str) -> str:
+    """A name as it stands within a sentence: without its capital, unless it begins with an
+    abbreviation, such as HTTP.
+    """
+    first = name.partition(" ")[0]
+    return name if first[1:2].isupper() else name[:1].lower() + name[1:]
 
 
 def is_measured(name: str) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 from midflight.plot.axis import axes_of, text_of
-from midflight.plot.names import column_name
+from midflight.plot.names import column_name, within_text
 from midflight.plot.tables import Columns
 from midflight.sweep_results import SEED, Chance, sample_places
 
@@ -90,5 +90,5 @@ def _values_of(axes: Sequence[str]) -> str:
             _, of, entry = column_name(axes[0]).partition(" of ")
             return f"{plural}{of}{entry}"
     names = [column_name(name) for name in axes]
-    named = " and ".join(one[:1].lower() + one[1:] for one in names)
+    named = " and ".join(map(within_text, names))
     return f"values of {named or 'the axes that are not shown'}"
