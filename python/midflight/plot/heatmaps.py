@@ -111,7 +111,6 @@ def heatmap_of(
         name="",
         value_title=title + medians,
         remark=remark,
-        detail="; ".join(dict.fromkeys(one.detail for one in maps if one.detail)),
     )
 
 
@@ -148,7 +147,6 @@ def _one_map(columns: Columns, rows: Sequence[int], sides: Sequence[_Side], valu
         groups,
         across.names,
         value_title=title,
-        rows=up.names,
         is_time=value.endswith("_ns"),
         axes=[across.axis, up.axis],
         measure=(value, unit),
@@ -169,7 +167,7 @@ def map_of(data: Spread) -> Map:
                 pairs[line, int(x)] = group.counts[place][1]
     most = max(pairs.values(), default=0)
     few = {place for place, count in pairs.items() if 2 * count < most}
-    return Map(cells, data.categories or (), data.rows, words, few)
+    return Map(cells, data.categories or (), [group.label for group in data.groups], words, few)
 
 
 def map_colours(maps: Sequence[Map], *, signed: bool) -> Colours:

@@ -44,9 +44,8 @@ class Spread:
     groups: Sequence[Group]
     categories: Sequence[str] | None = None
     lines_title: str = ""
-    #: For a map: the meaning of its colours, and the places and names of its second axis.
+    #: For a map, whose groups are its rows: the meaning of its colours.
     value_title: str = ""
-    rows: Sequence[str] = ()
     #: The scale of its colours; without one that which suits its values.
     colours: Colours | None = None
     #: Maps beside each other, each with its own `name`.
