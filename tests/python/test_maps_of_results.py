@@ -70,6 +70,20 @@ def test_one_outlier_leaves_the_colours_to_the_others() -> None:
     assert colours_of(usual, ends=(5.0, 12.0)).high == 12
 
 
+def test_one_number_in_two_units_is_one_place() -> None:
+    columns: dict[str, list[Any]] = {
+        "gap": ["100ms", "0.5s", "0.1s", "500 ms"],
+        "rate": ["1 Mbit/s", "1000 kbit/s", "2 Mbit/s", "2 Mbit/s"],
+        "sent": [1.0, 2.0, 3.0, 4.0],
+    }
+    axes = figure_of(plot_spread, columns, "heatmap", x="gap", y="rate", value="sent").axes[0]
+    for side, names in ((axes.xaxis, ["0.1", "0.5"]), (axes.yaxis, ["1", "2"])):
+        assert [one.get_text() for one in side.get_ticklabels()] == names
+    assert texts_in(axes)[:4] == ["1", "2", "3", "4"]
+    boxes = figure_of(plot_spread, columns, "box", x="gap", value="sent").axes[0]
+    assert [one.get_text() for one in boxes.xaxis.get_ticklabels()] == ["0.1", "0.5"]
+
+
 def test_the_ends_of_colours_can_be_chosen(
     swept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

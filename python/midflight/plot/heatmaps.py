@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from midflight.plot.axis import axis_places, kept_words, lines_name, ordered, shown_number, text_of
+from midflight.plot.axis import kept_words, lines_name, ordered, shown_number, text_of
 from midflight.plot.compared import check_is_one, counts_of, is_compared, measured_of
 from midflight.plot.figure import label_axes, label_panels
 from midflight.plot.maps import (
@@ -27,7 +27,7 @@ from midflight.plot.maps import (
 )
 from midflight.plot.names import column_name, with_unit
 from midflight.plot.scales import log_title
-from midflight.plot.spread_data import Group, Spread, known_of, quantiles_of
+from midflight.plot.spread_data import Group, Spread, known_of, quantiles_of, side_by_side
 from midflight.plot.style import COLUMN_IN, PAGE_IN, Size, chosen_axes, labelled, size_in, style
 from midflight.plot.tables import Columns
 from midflight.plot.usual import MOST_MAPS
@@ -51,9 +51,9 @@ _SIDE_BY_SIDE = "the cells of a map stand side by side, however far apart their 
 
 
 class _Side(NamedTuple):
-    """The values of an axis of a map, their names, and the column with its unit."""
+    """The places of the values of an axis of a map, their names, and the column with its unit."""
 
-    texts: Sequence[str]
+    places: Mapping[str, int]
     names: Sequence[str]
     axis: tuple[str, str]
 
@@ -74,12 +74,8 @@ def heatmap_of(
     """Return the content of a heat map, with `by` of one for each combination of their values."""
     sides = []
     for name in (x, y):
-        texts = ordered(columns, rows, name, kept)
-        places, categories, unit = axis_places(texts, name)
-        if categories is None:
-            texts = sorted(texts, key=places.__getitem__)
-        words = [f"{places[one]:g}" if categories is None else one for one in texts]
-        sides.append(_Side(texts, words, (name, unit)))
+        places, names, unit = side_by_side(ordered(columns, rows, name, kept), name)
+        sides.append(_Side(places, names, (name, unit)))
     remark = kept_words(columns, value, {x, y, *by}, kept)
     if not by:
         return replace(_one_map(columns, rows, sides, value), remark=remark)
@@ -121,14 +117,14 @@ def _one_map(columns: Columns, rows: Sequence[int], sides: Sequence[_Side], valu
     groups = []
     compared = is_compared(columns, value)
     title, unit, scale = measured_of(columns, rows, value, [x, y])
-    cells: dict[tuple[str, str], list[int]] = {}
+    cells: dict[tuple[int, int], list[int]] = {}
     for row in rows:
-        place = text_of(columns[y][row]), text_of(columns[x][row])
+        place = up.places[text_of(columns[y][row])], across.places[text_of(columns[x][row])]
         cells.setdefault(place, []).append(row)
-    for text, named in zip(up.texts, up.names, strict=True):
+    for line, named in enumerate(up.names):
         group = Group(named)
-        for number, one in enumerate(across.texts):
-            found = cells.get((text, one), [])
+        for number in range(len(across.names)):
+            found = cells.get((line, number), [])
             check_is_one(columns, found, value)
             if cell := [scale * shown_number(columns[value][row], value) for row in found]:
                 group.x.append(float(number))

@@ -61,7 +61,7 @@ from midflight.plot.scales import (
     place_limits,
     set_log,
 )
-from midflight.plot.spread_data import Group, Spread, known_of, quantiles_of
+from midflight.plot.spread_data import Group, Spread, known_of, quantiles_of, side_by_side
 from midflight.plot.style import (
     COLUMN_IN,
     SERIES,
@@ -241,12 +241,13 @@ def _lines(
     title, unit, scale = measured_of(columns, rows, value, [*by, str(x)])
     places, categories, x_unit = {"": 0.0}, None, ""
     if x is not None:
-        places, categories, x_unit = axis_places(ordered(columns, rows, x, kept), x)
-        if kind == "box" and categories is None:
-            # Boxes stand side by side, however far apart their numbers are.
-            texts = sorted(places, key=places.__getitem__)
-            categories = list(dict.fromkeys(f"{places[one]:g}" for one in texts))
-            places = {one: float(categories.index(f"{places[one]:g}")) for one in texts}
+        texts = ordered(columns, rows, x, kept)
+        if kind == "box":
+            # However far apart their numbers are.
+            numbers, categories, x_unit = side_by_side(texts, x)
+            places = {text: float(number) for text, number in numbers.items()}
+        else:
+            places, categories, x_unit = axis_places(texts, x)
     has_intervals = kind == "interval" and has_ends(columns, value)
     sampled = None
     if kind == "interval" and not has_intervals:

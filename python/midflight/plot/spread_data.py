@@ -6,10 +6,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from midflight.plot.axis import axis_places
 from midflight.plot.maps import Colours
 from midflight.results import quantile
 
-__all__ = ["BOX", "Group", "Spread", "known_of", "quantiles_of"]
+__all__ = ["BOX", "Group", "Spread", "known_of", "quantiles_of", "side_by_side"]
 
 #: The shares of values of which a box has the quantiles.
 BOX = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -80,3 +81,16 @@ def quantiles_of(data: Spread, values: Sequence[float]) -> tuple[float, ...]:
     """Those of a box; a time that is missing is longer than every other."""
     counted = values if data.is_time else known_of(values)
     return tuple(quantile(counted, share) for share in BOX)
+
+
+def side_by_side(texts: Sequence[str], name: str) -> tuple[dict[str, int], Sequence[str], str]:
+    """Return the places of the values of an axis whose marks stand side by side, the names of the
+    places, and the unit of numbers. These are in their order; texts that are the same number, such
+    as `0.1 s` and `100 ms`, are at one place.
+    """
+    numbers, categories, unit = axis_places(texts, name)
+    if categories is not None:
+        return {text: place for place, text in enumerate(categories)}, categories, unit
+    words = {text: f"{numbers[text]:g}" for text in sorted(texts, key=numbers.__getitem__)}
+    places = {word: place for place, word in enumerate(dict.fromkeys(words.values()))}
+    return {text: places[word] for text, word in words.items()}, list(places), unit
