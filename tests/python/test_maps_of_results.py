@@ -84,6 +84,27 @@ def test_one_number_in_two_units_is_one_place() -> None:
     assert [one.get_text() for one in boxes.xaxis.get_ticklabels()] == ["0.1", "0.5"]
 
 
+def test_titles_beside_two_rows_of_maps_are_as_high_as_a_map() -> None:
+    values = [(x, y, by) for x in "12" for y in "12" for by in "abcde"]
+    columns: dict[str, list[Any]] = {
+        "x": [x for x, _, _ in values],
+        "A quantity with a very long name that is the axis up": [y for _, y, _ in values],
+        "by": [by for *_, by in values],
+        "sent": [float(one) for one in range(20)],
+    }
+    _, up, *_ = columns
+    how: Any = {"x": "x", "y": up, "by": ["by"], "value": "sent"}
+    sizes: list[Any] = [{"size": (7.16, 4.0)}, {"size": (3.5, 4.0)}]
+    for size in (*sizes, sizes[0] | {"ylabel": up, "xlabel": up}):
+        figure = figure_of(plot_spread, columns, "heatmap", **size, **how)
+        figure.canvas.draw()
+        first, *_, fourth, _, _ = figure.axes
+        for axes in (first, fourth):
+            assert axes.yaxis.label.get_text().startswith("A quantity")
+            title = axes.yaxis.label.get_window_extent()
+            assert title.height < 1.1 * axes.get_window_extent().height
+
+
 def test_the_ends_of_colours_can_be_chosen(
     swept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -228,7 +228,7 @@ def label_axes(
 def label_panels(
     figure: Figure,
     panels: Sequence[tuple[Axes, str, str]],
-    room_pt: float,
+    room_pt: tuple[float, float],
     kind: str,
     *,
     title: str | None = None,
@@ -236,19 +236,22 @@ def label_panels(
     detail: str = "",
     x_refused: str = "",
 ) -> None:
-    """Write what the axes of panels of one kind are, each with its titles, "" for none; the other
-    arguments are those of `label_axes`, and what they say is above all panels.
+    """Write what the axes of panels of one kind are, each with its titles, "" for none, which have
+    so much room across and up; the other arguments are those of `label_axes`, and what they say is
+    above all panels.
     """
-    width, height = figure.get_size_inches()
+    width, _ = figure.get_size_inches()
+    across, up = room_pt
     for axes, x_title, y_title in panels:
-        axes.set_xlabel(wrapped(labelled(x_title), 7.5, room_pt), parse_math=False)
-        axes.set_ylabel(wrapped(labelled(y_title), 7.5, (height - 0.9) * 72), parse_math=False)
+        axes.set_xlabel(wrapped(labelled(x_title), 7.5, across), parse_math=False)
+        axes.set_ylabel(wrapped(labelled(y_title), 7.5, up), parse_math=False)
     above = [typeset("--title", title or "")]
     above += [one.replace("$", r"\$") for one in (labelled(remark), captioned(labelled(detail)))]
     if text := "\n".join(filter(None, above)):
         figure.suptitle(wrapped(text, 7.5, (width - 0.4) * 72), fontsize=7.5, parse_math=True)
     named = [(kind, axes) for axes, _, _ in panels]
-    dress_panels(named, x_refused=x_refused, is_map=kind == "heatmap")
+    room: Any = {"width_in": across / 72, "height_in": up / 72}
+    dress_panels(named, x_refused=x_refused, is_map=kind == "heatmap", **room)
 
 
 def _has_room(figure: Figure, panels: Sequence[tuple[str, Axes]]) -> bool:

@@ -229,7 +229,7 @@ def heatmaps_figure(data: Spread, *, title: str | None = None, size: Size | None
                 )
                 for place, axes in enumerate(panels)
             ],
-            room,
+            (room, room_up),
             "heatmap",
             x_refused=_SIDE_BY_SIDE,
             **how,  # type: ignore[arg-type]

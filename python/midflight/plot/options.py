@@ -206,14 +206,15 @@ def dress_panels(
     panels: Sequence[tuple[str, Axes]],
     *,
     x_refused: str = "",
+    width_in: float | None = None,
     height_in: float | None = None,
     is_map: bool = False,
 ) -> None:
     """Give the axes of panels, which are of these kinds, the chosen ends and labels.
 
     `x_refused` is why the ends of the horizontal axis cannot be chosen, in a map (`is_map`) also
-    those of the vertical one. `height_in` is the room for a label. Raises `MidflightError` for what
-    the figure does not have.
+    those of the vertical one. `width_in` and `height_in` are the room for a label. Raises
+    `MidflightError` for what the figure does not have.
     """
     from midflight.plot.style import chosen_axes, wrapped
 
@@ -235,7 +236,9 @@ def dress_panels(
             room = high if height_in is None else height_in
             axes.set_ylabel(wrapped(label, 7.5, room * 72), parse_math=True)
     for axes in (axes for _, axes in panels if choice.xlabel is not None and axes.get_xlabel()):
-        axes.set_xlabel(choice.xlabel or "", parse_math=True)
+        label = choice.xlabel or ""
+        label = label if width_in is None else wrapped(label, 7.5, width_in * 72)
+        axes.set_xlabel(label, parse_math=True)
     if choice.xlim is not None:
         if x_refused:
             raise _not_chosen("--xlim", choice.xlim, x_refused)
