@@ -245,7 +245,9 @@ def test_a_short_step_beside_others_is_no_upright_line() -> None:
     least = 3 * 100 / (3.0 * 72)
 
     def moved(time: list[float], value: list[float]) -> list[float]:
-        return with_room(np.array(time), np.array(value), room).tolist()
+        at = np.array(time)
+        assert with_room(at, np.array(value), room).tolist() == time
+        return with_room(at, np.array(value), room, of_intervals=True).tolist()
 
     # Below both neighbours, it takes as much of each.
     found = moved([0.0, 10, 10.1, 20], [5.0, 1, 5, 5])

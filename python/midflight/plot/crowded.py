@@ -101,14 +101,16 @@ def without_many(panel: Panel, room: Room) -> Panel:
     return replace(panel, curves=curves, detail=detail)
 
 
-def with_room(time_s: Values, value: Values, room: Room) -> Values:
+def with_room(time_s: Values, value: Values, room: Room, *, of_intervals: bool = False) -> Values:
     """Return the times of steps, those of steps that are too short to be seen further apart: of
-    parts between gaps, and of steps above or below both of their neighbours, or at a gap, which
-    would be no more than an upright line. The latter take a part of their neighbours' time.
+    parts between gaps, and of means or medians `of_intervals` above or below both of their
+    neighbours, or at a gap, which would be no more than an upright line. The latter take a part of
+    their neighbours' time.
     """
     there = np.isfinite(value)
     edges = np.flatnonzero(np.diff(there.astype(np.int8), prepend=0, append=0))
-    least, found = _LEAST_STEP_PT * room.point_s, _with_short_ones(time_s, value, room)
+    least = _LEAST_STEP_PT * room.point_s
+    found = _with_short_ones(time_s, value, room) if of_intervals else time_s.copy()
     for first, end in zip(edges[::2], edges[1::2], strict=True):
         # The gap begins at its end, or later.
         last = min(int(end), len(time_s) - 1)

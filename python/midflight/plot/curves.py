@@ -80,6 +80,8 @@ class Curve:
     most: Values | None = None
     #: Whether its line is solid, whatever its look: that of a link, which is no flow's.
     is_solid: bool = False
+    #: Whether its steps are means or medians over intervals.
+    of_intervals: bool = False
     #: Whether its events stand in a row above the lines.
     in_row: bool = False
     #: Its quantity, where a panel has several quantities of a line: the legend explains its mark in

@@ -105,7 +105,7 @@ def draw_curve(
     if len(time) == 0:
         return
     if one.draw in ("steps", "queue"):
-        time = with_room(time, value, room)
+        time = with_room(time, value, room, of_intervals=one.of_intervals)
     look = _look_of(one)
     if one.draw == "area":
         # The amount that a sender has in the network is no property of the link.

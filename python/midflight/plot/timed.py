@@ -55,8 +55,8 @@ def lines_of(
             seen = [one for one in gaps if one[1] - one[0] >= _LEAST_GAP * interval]
             starts, quantiles = without_gaps(starts, quantiles, time, seen)
             low, median, high, most = quantiles
-            ends: dict[str, Any] = {"low": low, "high": high, "most": most}
-            curves.append(Curve(draw="steps", time_s=starts, value=median, **ends, **how))
+            own: dict[str, Any] = {"low": low, "high": high, "most": most, "of_intervals": True}
+            curves.append(Curve(draw="steps", time_s=starts, value=median, **own, **how))
         else:
             curves.append(Curve(draw="dots", time_s=time, value=took * scale, **how))
     detail = f"medians of {interval:g} s, band from 5 to 95 %" if has_medians else ""

@@ -474,7 +474,7 @@ def _throughput(runs: Sequence[WatchedRun], window: tuple[float, float], interva
             means = sums / np.diff(edges) / 1e6
             # The last one holds to the end of its interval.
             value = np.append(means, means[-1])
-            line = Curve(draw="steps", time_s=edges, value=value, **how)
+            line = Curve(draw="steps", time_s=edges, value=value, of_intervals=True, **how)
             marks = timeouts(flow, line, alone=is_alone(runs))
             found.append(Heard(at, line, marks, least_stall_s(run, flow)))
     for one, stalls in zip(found, stalls_of(found, alone=is_alone(runs)), strict=True):
