@@ -156,8 +156,10 @@ def _results(sweep: Sweep, folder: Path | None) -> str:
                 [[*map(labelled, line)] for line in one] for one in (cells, compared)
             )
             head = labelled(head)
-            figures = _first_figure(sweep, folder, summary)
+            figures = _first_figure(sweep, folder, summary.drawn(folder))
     parts = [_text(f"Quartiles and 95th percentile of {words}{summary.over()}"), _table(cells)]
+    if unfinished := summary.unfinished():
+        parts.append(_text(unfinished))
     if compared:
         parts += [_text(head), _table(compared)]
     return "".join([*parts, *figures])

@@ -17,7 +17,7 @@ from midflight.refusal import names_arguments
 from midflight.report import check_page, data_url, environment
 from midflight.run_report import event_cells, flow_settings, link_cells
 from midflight.run_tables import counted, stacks_of
-from midflight.sweep_summary import MOST_LINES, OF_ALL, Summary, check_by, check_has_measure
+from midflight.sweep_summary import MOST_LINES, Summary, check_by, check_has_measure
 
 if TYPE_CHECKING:
     from midflight.plot.tables import Columns
@@ -78,8 +78,7 @@ def sweep_report_html(
     check_has_tables(folder)
     check_has_measure(metric, asked, "--")
     summary = Summary.of(asked, folder, metric, check_by(by, asked, "--"))
-    # A metric that no run has draws nothing.
-    shown = summary if summary.has_values else Summary.of(asked, folder, OF_ALL, summary.by)
+    shown = summary.drawn(folder)
     scenario = json.loads(asked.scenario)
     words, unit = METRICS[summary.metric]
     definition = json.loads((folder / "sweep.json").read_text(encoding="utf-8"))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from midflight.sweep_results import Comparison, Group
     from midflight.unmet import Unmet
 
-__all__ = ["MOST_LINES", "OF_ALL", "Summary", "check_by", "check_has_measure"]
+__all__ = ["MOST_LINES", "Summary", "check_by", "check_has_measure"]
 
 # Lines of a table that is printed.
 MOST_LINES = 60
@@ -30,7 +30,7 @@ MOST_LINES = 60
 MOST_PRINTED = 24
 WIDTH = 96
 #: A metric that all flows have.
-OF_ALL = "goodput_bps"
+_OF_ALL = "goodput_bps"
 
 
 class Summary:
@@ -93,7 +93,7 @@ class Summary:
         unmet = unmet_cells(path_changes, folder)
         others = more if metric is None else []
         # Transfers have times if they are done.
-        is_instead = metric is None and chosen == OF_ALL and _has_sizes(asked)
+        is_instead = metric is None and chosen == _OF_ALL and _has_sizes(asked)
         how: Any = {"is_instead": is_instead}
         return cls(asked, chosen, by, grouped, compared, file, unmet, phase, others, **how)
 
@@ -101,6 +101,10 @@ class Summary:
     def has_values(self) -> bool:
         """Whether any run has a value of the metric."""
         return any(one.missing() < len(one.runs) for one in self.grouped)
+
+    def drawn(self, folder: Path) -> Summary:
+        """Return the summary that figures show: of a metric that no run has the goodput's."""
+        return self if self.has_values else Summary.of(self.asked, folder, _OF_ALL, self.by)
 
     def unfinished(self) -> str:
         """Return that no run has a value of the metric, or no transfer a time, and what gives one;
@@ -396,7 +400,7 @@ def check_has_measure(metric: str | None, asked: Sweep, option: str = "") -> Non
             "flow has it",
             name=f"{option}metric",
             value=metric,
-            accepted=f'the measure of a workload of the flows, or one such as "{OF_ALL}"',
+            accepted=f'the measure of a workload of the flows, or one such as "{_OF_ALL}"',
         )
 
 

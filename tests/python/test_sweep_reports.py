@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from browser import Browser, find_chromium
+from midflight import Sweep
 from midflight.cli import main
 from midflight.plot import figure_of, plot_axis, plot_spread
 from midflight.sweep_report import _short, sweep_report_html
@@ -191,6 +192,9 @@ def test_a_sweep_whose_runs_do_not_finish_says_so(
     assert "No run finished what duration_ns measures" in before
     assert "The figures show the goodput." in before
     assert "Goodput" in first
+    shown = Sweep.read(folder)._repr_html_()
+    assert "No run finished what duration_ns measures" in shown
+    assert "<figure><img" in shown
     assert main(["plot", str(folder), "--out", str(tmp_path / "x.png")]) == 2
     assert "no run finished what it measures; give one that some run has" in capsys.readouterr().err
     made_in(tmp_path / "done", "--axis", "handoffs.0.gap=1s,2s")
