@@ -178,8 +178,8 @@ def test_figures_of_two_settings_have_a_colour_for_each_value(kind: str) -> None
     handles, labels = figure.axes[0].get_legend_handles_labels()
     colours: dict[str, set[str]] = {}
     for handle, label in zip(handles, labels, strict=True):
-        # Boxes of a single run are markers.
-        colour = handle.get_markeredgecolor() if kind == "box" else handle.get_color()
+        is_box = kind == "box"
+        colour = handle.patches[0].get_edgecolor() if is_box else handle.get_color()
         colours.setdefault(label.split(", ")[1], set()).add(to_hex(colour))
     assert colours == {"sack": {SERIES[0].colour}, "freeze": {SERIES[2].colour}}
 
