@@ -237,13 +237,15 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
     from midflight.plot.style import SERIES, figure_bytes, labelled
     from midflight.plot.tables import read_columns
     from midflight.plot.usual import after_handoff, free_axes, usual_by
+    from midflight.sweep_results import is_sample
 
     metric, compared_in_pairs = summary.metric, summary.comparison_columns()
     read = after_handoff(read_columns(folder, metric), metric, summary.phase)
     columns = every_flow = _measured(read, metric)
     apart = {key: values for key, values in asked.axes.items() if key in summary.by}
-    # Axes that the tables separate come first.
-    free = sorted(free_axes(asked.axes, asked.compare), key=lambda key: key not in apart)
+    # Settings that the tables pool come last.
+    free = free_axes(asked.axes, asked.compare)
+    free.sort(key=lambda key: key not in apart and not is_sample(key))
     x = next(iter(free), asked.compare or next(iter(asked.axes)))
     by = [asked.compare] if asked.compare is not None else usual_by(apart, None, {x})
     if len({*columns["flow"]}) > 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -244,6 +245,10 @@ def test_reports_figures_and_python_separate_what_the_sweep_separated(tmp_path: 
     html = sweep_report_html(folder)
     assert "One-way delay of lte" not in table_of(html, "results")
     assert "Gap of the handoff" in table_of(html, "results")
+    captions = re.findall("<figcaption>(.*?)<", html)
+    # The pooled delays are neither an axis nor lines.
+    (shares,) = [one for one in captions if "the share of runs" in one]
+    assert "One-way delay of lte: 2 values together" in shares
     every = sweep_report_html(folder, by=[GAP, "links.lte.delay"])
     assert "One-way delay of lte" in table_of(every, "results")
     rows = drawn(folder, tmp_path, "--kind", "median")
