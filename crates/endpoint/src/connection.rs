@@ -604,6 +604,7 @@ impl Connection {
         if self.is_established() && self.is_shut(una) && !self.sender.is_window_closed() {
             let ack = self.window_ack(una);
             self.sender.on_ack(now, &ack, log);
+            self.sender.await_zero_window(now);
         }
         self.send_more(now, log);
         self.note_answers(now, false);

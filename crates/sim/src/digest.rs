@@ -88,7 +88,7 @@ impl Observer for Digest {
             Event::AckArrived(a) => {
                 let kind = match a.option {
                     AckOption::Nothing => 2,
-                    AckOption::ZeroWindow => 17,
+                    AckOption::ZeroWindow | AckOption::Standby => 17,
                     AckOption::Moved(_) => 18,
                     AckOption::Measured { .. } => 19,
                     AckOption::Approved(_) => 20,

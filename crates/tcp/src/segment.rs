@@ -293,6 +293,8 @@ pub enum AckOption {
     Nothing,
     /// The receiver's window is zero.
     ZeroWindow,
+    /// A node on the way cannot deliver segments, and the sender stops until it can (ELFN's standby state).
+    Standby,
     /// A segment had a CE mark, and the sender has not responded yet (ECE, RFC 3168 section 6.1.3).
     Congested,
     /// The same of a segment that is never a duplicate: it has data, or another window (RFC 5681 section 2).
@@ -333,6 +335,11 @@ pub struct Source {
 }
 
 impl AckOption {
+    /// Whether the sender may not send new data.
+    pub fn closes(self) -> bool {
+        matches!(self, Self::ZeroWindow | Self::Standby)
+    }
+
     /// The report of a train.
     pub fn measured(self) -> Option<Estimate> {
         match self {

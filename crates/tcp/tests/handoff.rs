@@ -227,6 +227,76 @@ fn segments_lost_under_a_closed_window_are_resent_after_it() {
     }
 }
 
+/// Linux goes on with what is in flight: each timeout reduces the window and sends the first segment again, and the ACKs that
+/// open the window change nothing (tcp_retransmit_timer()). `drills/linux/freeze.pkt` is the same on a kernel.
+#[test]
+fn linux_sends_again_under_a_closed_window() {
+    let mut s = start("linux", &[]);
+    assert_eq!(ack_with(&mut s, 5, AckOption::ZeroWindow), []);
+    assert!(!s.sender.is_window_closed());
+    // The window has no room for a probe of the tail (tcp_send_loss_probe()).
+    assert_eq!(s.timer(), (false, vec![]));
+    for timeouts in 1..=3 {
+        assert_eq!(s.timer(), (true, vec![5]));
+        assert_eq!((s.window().0, s.seen.timeouts.len()), (1, timeouts));
+    }
+    for _ in 0..3 {
+        assert_eq!(ack_with(&mut s, 5, AckOption::Nothing), []);
+    }
+    assert_eq!(s.seen.fast_retransmits, []);
+    assert_eq!(s.window().0, 1);
+}
+
+/// Linux probes if data waits and nothing is in flight (tcp_check_probe_timer()); after more than a timeout it begins again with
+/// the initial window (tcp_ack_update_window()).
+#[test]
+fn linux_probes_for_data_that_waits() {
+    let settings = [
+        ("recovery", "linux"),
+        ("initial_window", "2"),
+        ("restart_after_idle", "halving"),
+    ];
+    let mut s = DrivenSender::open(&settings, 100);
+    let _ = ack_with(&mut s, 3, AckOption::Nothing);
+    let _ = ack_with(&mut s, 7, AckOption::Nothing);
+    let (cwnd, end) = (s.window().0, s.sender.view().snd_max - 1);
+    assert!(cwnd > 4);
+    assert_eq!(ack_with(&mut s, end + 1, AckOption::ZeroWindow), []);
+    assert!(s.sender.is_window_closed());
+    assert_eq!(s.timer(), (false, vec![end]));
+    assert_eq!(s.timer(), (false, vec![end]));
+    assert_eq!(
+        ack_with(&mut s, end + 1, AckOption::Nothing),
+        [end + 1, end + 2]
+    );
+}
+
+/// Without data that waits there are no probes (tcp_probe_timer()); they begin with the next data.
+#[test]
+fn linux_does_not_probe_for_nothing() {
+    let mut s = start("linux", &[]);
+    s.sender.set_end(9);
+    assert_eq!(ack_with(&mut s, 9, AckOption::ZeroWindow), []);
+    assert_eq!(s.sender.poll_timer(), None);
+    let (now, rto) = (s.now + ms(10), s.sender.view().rto);
+    s.sender.write_until(now, 12, &mut s.seen);
+    assert_eq!(s.due(), now + rto);
+    assert_eq!(s.timer(), (false, vec![8]));
+}
+
+/// A notice to wait stops Linux, too: it is a part of the sender of ELFN.
+#[test]
+fn a_notice_to_wait_stops_linux() {
+    let mut s = start("linux", &[]);
+    assert_eq!(ack_with(&mut s, 5, AckOption::Standby), []);
+    assert!(s.sender.is_window_closed());
+    let cwnd = s.window().0;
+    assert_eq!(s.timer(), (false, vec![4]));
+    let _ = ack_with(&mut s, 5, AckOption::Nothing);
+    assert!(!s.sender.is_window_closed());
+    assert_eq!((s.window().0, &s.seen.timeouts[..]), (cwnd, &[][..]));
+}
+
 /// A zero window stops the timers (Goff et al. 2000): when the window opens the timer has its
 /// remaining time, so that a timer with a long back-off expires even if the window closes
 /// repeatedly before.

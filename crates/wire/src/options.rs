@@ -127,6 +127,7 @@ impl Extra {
             AckOption::Approved(response) => Some(Self::Response(response)),
             AckOption::Nothing
             | AckOption::ZeroWindow
+            | AckOption::Standby
             | AckOption::Congested
             | AckOption::CongestedUpdate
             | AckOption::Partial { .. }

@@ -166,7 +166,7 @@ impl Uniform {
     /// [`WireError::Long`] for options that do not fit into a header together.
     pub fn ack(&self, ends: Ends, ack: &Ack, sent: AckSent) -> Result<Packet, WireError> {
         let window = match ack.option {
-            AckOption::ZeroWindow => 0,
+            AckOption::ZeroWindow | AckOption::Standby => 0,
             _ => ack.window.map_or(self.window, NonZeroU32::get),
         };
         let shift = if sent.syn { 0 } else { self.shift };

@@ -298,13 +298,14 @@ impl Connection {
         if self.edge != edge && self.is_established() {
             self.follow_edge();
         }
-        if self.window != window {
+        let shuts = self.is_shut(before.snd_una.max(ack));
+        // The sender handles a window that closes or opens again.
+        let opens = was_shut && !shuts;
+        if self.window != window && !opens {
             self.end_idle(now, log);
         }
         // RFC 5681 section 2: a duplicate carries no data and no FIN, and does not change the window.
-        // The sender handles a window that closes or opens again.
         let counts = self.sender.config().count_window_updates;
-        let shuts = self.is_shut(before.snd_una.max(ack));
         let congested = self.congestion.agreed && arrival.ece && !arrival.syn;
         let is_no_duplicate = moved && !counts || arrival.end() > arrival.from;
         let is_update = ack == before.snd_una
@@ -335,8 +336,8 @@ impl Connection {
                 extra_bytes: 0,
             };
             self.sender.on_ack(now, &ack, log);
-            if was_shut && shuts && self.is_of_linux() {
-                self.sender.renew_probe(now);
+            if shuts {
+                self.sender.await_zero_window(now);
             }
             self.answer_window_probes();
             let view = self.sender.view();

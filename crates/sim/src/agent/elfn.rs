@@ -3,8 +3,8 @@
 //! and continues as before when a probe is acknowledged.
 //!
 //! The paper's text was not available; this follows descriptions in later papers (for one Izumikawa, Yamaguchi and
-//! Katto, about 2003). The notice is an ACK with a zero window that acknowledges nothing new, one for each segment that
-//! cannot be delivered: the sender's standby state is the persist mode, and its probes are those of that mode. Differs
+//! Katto, about 2003). The notice is an ACK that acknowledges nothing new, one for each segment that cannot be
+//! delivered: the sender's standby state is the persist mode, and its probes are those of that mode. Differs
 //! in that the interval of probes doubles from the retransmission timeout, where the paper's is constant (2 s in its
 //! experiments). The node does not announce that the route is back: a probe detects it.
 
@@ -50,7 +50,7 @@ impl Agent for Elfn {
             return Verdict::Forward;
         }
         let notice = Ack {
-            option: AckOption::ZeroWindow,
+            option: AckOption::Standby,
             sack: SackBlocks::default(),
             window: None,
             ..*last
@@ -101,8 +101,8 @@ mod tests {
         assert_eq!(play.data(0, 1), [Seen::Down(1)]);
         assert_eq!(play.ack(20, 2), [Seen::Up(2)]);
         assert_eq!(play.attach(30, Attached::No), []);
-        assert_eq!(play.data(31, 2), [Seen::Closed(2)]);
-        assert_eq!(play.data(32, 3), [Seen::Closed(2)]);
+        assert_eq!(play.data(31, 2), [Seen::Standby(2)]);
+        assert_eq!(play.data(32, 3), [Seen::Standby(2)]);
         assert_eq!(play.attach(500, Attached::At(1)), []);
         assert_eq!(play.data(501, 2), [Seen::Down(2)]);
     }

@@ -43,12 +43,15 @@ pub(super) enum Seen {
     Up(Seq),
     /// An ACK with a zero window.
     Closed(Seq),
+    /// A notice to wait.
+    Standby(Seq),
 }
 
 fn seen(what: &Carried) -> Seen {
     match what {
         Carried::Data(segment) => Seen::Down(segment.seq),
         Carried::Ack(ack) if ack.option == AckOption::ZeroWindow => Seen::Closed(ack.ack),
+        Carried::Ack(ack) if ack.option == AckOption::Standby => Seen::Standby(ack.ack),
         Carried::Ack(ack) => Seen::Up(ack.ack),
     }
 }

@@ -332,6 +332,7 @@ fn said(ack: &Ack) -> String {
     match ack.option {
         AckOption::Nothing => String::new(),
         AckOption::ZeroWindow => "zero window".into(),
+        AckOption::Standby => "standby".into(),
         AckOption::Congested | AckOption::CongestedUpdate => "congestion".into(),
         AckOption::Partial { done, of } => format!("part {done} of {of}"),
         AckOption::Moved(mark) => format!("mark {}", mark.number),

@@ -175,6 +175,8 @@ pub(crate) struct RecoveryInfo {
     /// In fast recovery it checks for losses again when a segment that was expected late is
     /// overdue.
     pub(crate) waits_for_overdue: bool,
+    /// A closed window does not stop its timers while data is in flight.
+    pub(crate) goes_on_in_closed_window: bool,
 }
 
 impl RecoveryInfo {
@@ -195,6 +197,7 @@ impl RecoveryInfo {
             reports_idle_end: false,
             asks_for_bursts: false,
             waits_for_overdue: false,
+            goes_on_in_closed_window: false,
         }
     }
 

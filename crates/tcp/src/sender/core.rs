@@ -374,14 +374,17 @@ impl Core {
     /// There is more to send. After an idle time longer than the RTO the window is at most the restart
     /// window (RFC 5681 section 4.1).
     pub(crate) fn restart_after_idle(&mut self, now: Instant, log: &mut impl Log) {
-        if self.books.una() == 0
-            || self.books.is_outstanding()
-            || self.books.max() < self.books.end()
-        {
+        if self.books.una() == 0 || self.books.max() < self.books.end() {
             return;
         }
         self.now = now;
-        if self.path.controls {
+        self.end_idle_time(log);
+    }
+
+    /// The sender may send again; what this means depends on how long nothing was in flight.
+    pub(crate) fn end_idle_time(&mut self, log: &mut impl Log) {
+        let now = self.now;
+        if self.books.is_outstanding() || self.path.controls {
             return;
         }
         if !self.path.reno && !self.recovery_reports_idle() {

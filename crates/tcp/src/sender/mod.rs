@@ -77,6 +77,10 @@ impl Sender {
             self.core.note_write();
         }
         self.set_end(end);
+        if self.core.has_zero_window() {
+            self.core.now = now;
+            self.core.await_zero_window();
+        }
     }
 
     /// Starts the connection: the SYN may be sent.
@@ -187,11 +191,6 @@ impl Sender {
         self.core.recorded_rate()
     }
 
-    /// An ACK says that the window is still closed: the wait for the next probe begins anew, as in Linux (tcp_ack_probe()).
-    pub fn renew_probe(&mut self, now: Instant) {
-        self.core.renew_probe(now);
-    }
-
     /// Replaces the congestion controller by a fresh one; windows and round-trip times stay
     /// (tcp_reinit_congestion_control()).
     pub fn set_congestion(&mut self, congestion: &AnyCongestion) {
@@ -278,6 +277,13 @@ impl Sender {
     /// Whether the other side's window is zero: timeouts then probe it (tcp_retransmit_timer()).
     pub fn set_zero_window(&mut self, is_zero: bool) {
         self.recovery.set_zero_window(is_zero);
+    }
+
+    /// Data beyond the end that the sender knows waits for a window of zero: with the recovery of Linux, probes begin if
+    /// nothing is in flight (tcp_check_probe_timer()).
+    pub fn await_zero_window(&mut self, now: Instant) {
+        self.core.now = now;
+        self.core.begin_probes();
     }
 
     /// Whether a segment in flight may be joined with others when it is sent again: it is not SACKed, and was last sent in a

@@ -251,6 +251,7 @@ impl RecoveryPart for Linux {
         always_has_pipe: true,
         reports_idle_end: true,
         asks_for_bursts: true,
+        goes_on_in_closed_window: true,
         ..RecoveryInfo::with_sack(
             "linux",
             "RACK, tail loss probes, proportional rate reduction, F-RTO and undo",

@@ -180,7 +180,8 @@ impl Linux {
         }
         self.enter_loss(core, log);
         // With a window of zero the segment is a probe, which is not counted.
-        self.timeouts += u32::from(!self.zero_window || self.board.una == 0);
+        let is_probe = self.zero_window || core.has_zero_window();
+        self.timeouts += u32::from(!is_probe || self.board.una == 0);
         self.sending.drop_lost();
         self.sending.once = Some((self.board.una, false));
         // The first retransmitted SYNs do not back off (tcp_syn_linear_timeouts).

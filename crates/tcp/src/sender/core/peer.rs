@@ -21,6 +21,8 @@ pub(super) struct Peer {
     most: u32,
     /// The full segments of the first.
     segments: u64,
+    /// It is zero, for a recovery that goes on with what is in flight.
+    is_zero: bool,
     /// Its latest timestamp.
     stamp_ms: u32,
     /// An ACK must be sent; the ACK of its SYN has been sent.
@@ -43,6 +45,10 @@ impl Peer {
 
     pub(super) fn stamp_ms(&self) -> u32 {
         self.stamp_ms
+    }
+
+    pub(super) fn has_zero_window(&self) -> bool {
+        self.is_zero
     }
 
     pub(super) fn acked_at(&self) -> Instant {
@@ -111,6 +117,25 @@ impl Core {
         true
     }
 
+    /// The window is zero, which is always news (tcp_may_update_window()).
+    pub(super) fn close_peer(&mut self) {
+        self.peer.is_zero = true;
+        self.peer.is_update = true;
+        self.peer.window = 0;
+        self.path.window.set_receiver_window(0);
+    }
+
+    /// The window is no longer zero. If the ACK does not advertise one, it is the setting's.
+    pub(super) fn open_peer(&mut self) {
+        self.peer.is_zero = false;
+        self.peer.is_update = true;
+        if self.peer.window == 0 {
+            self.peer.most = 0;
+            let window = self.config.receiver_window;
+            self.path.window.set_receiver_window(window);
+        }
+    }
+
     /// Whether an ACK's timestamp is older than earlier ones (PAWS: tcp_paws_discard()), unless the ACK repeats
     /// the latest number and is not much older (tcp_disordered_ack()).
     #[inline]
@@ -127,6 +152,11 @@ impl Core {
     #[inline(always)]
     pub(super) fn forget_update(&mut self) {
         self.peer.is_update = false;
+    }
+
+    /// Whether the receiver's window is zero (tp->snd_wnd); only for a recovery that goes on with what is in flight.
+    pub(crate) fn has_zero_window(&self) -> bool {
+        self.peer.is_zero
     }
 
     /// The current ACK is a window update (FLAG_WIN_UPDATE), and not a duplicate.

@@ -6,6 +6,11 @@
 //! acknowledged number without data, as in today's hosts, and nothing is retransmitted while the window is closed, as
 //! Freeze-TCP requires. A delayed response to duplicates that is due during that time is dropped, because the
 //! duplicates are from before.
+//!
+//! The recovery of Linux does not stop for a closed window while data is in flight: its timers run, and each timeout
+//! reduces the window and retransmits the first segment as a probe (tcp_retransmit_timer()). Persist mode begins when
+//! nothing is in flight and data waits (tcp_check_probe_timer()). A notice to wait from a node on the way
+//! ([`AckOption::Standby`]) stops every sender, because it is a part of the scheme that the sender uses.
 
 use midflight_control::congestion::AckCounting;
 use midflight_control::Interests;
@@ -32,13 +37,25 @@ impl Core {
         let is_mark = again
             && matches!(ack.option, AckOption::Moved(_))
             && self.interests.includes(Interests::MARKS);
-        let counts = match (self.is_closed(), ack.option == AckOption::ZeroWindow) {
+        let goes_on = self.goes_on_in_closed_window();
+        let is_zero = ack.option == AckOption::ZeroWindow;
+        if goes_on && ack.option != AckOption::Standby {
+            self.take_zero_window(is_zero, log);
+        }
+        let counts = match (self.is_closed(), ack.option.closes()) {
+            (false, true) if goes_on && is_zero => true,
             (false, true) => {
                 self.close_window();
                 !again
             }
             // Responses to probes do not indicate a loss.
-            (true, true) => !again,
+            (true, true) => {
+                if goes_on && is_zero {
+                    // tcp_ack_probe().
+                    self.timers.renew_persist(self.now);
+                }
+                !again
+            }
             (true, false) => {
                 self.timers.end_persist(self.now);
                 !again || self.config.count_window_updates
@@ -65,6 +82,41 @@ impl Core {
         }
     }
 
+    fn goes_on_in_closed_window(&self) -> bool {
+        self.config.recovery.about().goes_on_in_closed_window
+    }
+
+    /// With the recovery of Linux: the window of an ACK is zero, or is not (tcp_ack_update_window()).
+    fn take_zero_window(&mut self, is_zero: bool, log: &mut impl Log) {
+        if is_zero == self.peer.has_zero_window() {
+            return;
+        }
+        if is_zero {
+            self.close_peer();
+        } else {
+            self.open_peer();
+        }
+        if self.books.max() < self.books.end() {
+            self.end_idle_time(log);
+        }
+    }
+
+    /// With the recovery of Linux: data waits for a window of zero (tcp_check_probe_timer()).
+    pub(crate) fn await_zero_window(&mut self) {
+        if self.books.max() < self.books.end() {
+            self.begin_probes();
+        }
+    }
+
+    /// The same, if the data is not known here.
+    pub(crate) fn begin_probes(&mut self) {
+        let is_idle = !self.books.is_outstanding();
+        if is_idle && self.peer.has_zero_window() && !self.is_closed() {
+            self.close_window();
+            self.hold();
+        }
+    }
+
     fn close_window(&mut self) {
         self.end_train();
         self.timers.begin_persist(self.now, self.path.rto.timeout());
@@ -72,10 +124,12 @@ impl Core {
 
     /// After an ACK: updates whether the fast path of sending is on. The ACK of the SYN may have closed the window.
     pub(super) fn release(&mut self, ack: &Ack) {
-        let closes = ack.option == AckOption::ZeroWindow && ack.ack == self.books.una();
-        if closes && self.books.una() > 0 && !self.is_closed() {
+        let stops = ack.option == AckOption::Standby
+            || ack.option == AckOption::ZeroWindow && !self.goes_on_in_closed_window();
+        if stops && ack.ack == self.books.una() && self.books.una() > 0 && !self.is_closed() {
             self.close_window();
         }
+        self.await_zero_window();
         self.follow_train();
         self.owe_ack();
         self.hold();
@@ -86,7 +140,7 @@ impl Core {
         let carries = self.asking.is_some() || self.report.is_some();
         self.held = self.books.una() == 0 || self.is_closed() || self.train.is_some() || carries;
         self.held |= self.peer.owes_ack() || self.pacer.is_some() || self.deliveries.is_some();
-        self.held |= !self.sizes.are_full();
+        self.held |= !self.sizes.are_full() || self.peer.has_zero_window();
         self.held |= self.has_challenge();
     }
 
@@ -94,12 +148,6 @@ impl Core {
     pub(crate) fn probe_window(&mut self, now: Instant) {
         self.now = now;
         self.timers.persist_expired(now, self.config.rto.max);
-    }
-
-    /// An ACK says that the window is still closed.
-    pub(crate) fn renew_probe(&mut self, now: Instant) {
-        self.now = now;
-        self.timers.renew_persist(now);
     }
 
     /// The probe, if one is due: the last acknowledged segment's number without data; every receiver responds to it
