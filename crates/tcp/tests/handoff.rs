@@ -3,6 +3,8 @@
 //! Katto, section 3).
 #![allow(clippy::panic, reason = "a failed test panics")]
 
+use std::num::NonZeroU32;
+
 use crate::common::{self, DrivenSender};
 use midflight_control::policy::Policy;
 use midflight_control::signal::{AnyHandoffSignal, HandoffMark};
@@ -43,6 +45,15 @@ fn heeding(recovery: &str, knobs: &[(&str, &str)]) -> DrivenSender {
 
 /// An ACK with an option arrives; returns the segments that are sent.
 fn ack_with(s: &mut DrivenSender, ack: Seq, option: AckOption) -> Vec<Seq> {
+    ack_with_window(s, ack, option, None)
+}
+
+fn ack_with_window(
+    s: &mut DrivenSender,
+    ack: Seq,
+    option: AckOption,
+    window: Option<NonZeroU32>,
+) -> Vec<Seq> {
     s.now += s.step;
     let ack = Ack {
         ack,
@@ -51,7 +62,7 @@ fn ack_with(s: &mut DrivenSender, ack: Seq, option: AckOption) -> Vec<Seq> {
         cause_sent: Instant::ZERO,
         offset: 0,
         option,
-        window: None,
+        window,
         stamp_ms: 0,
         extra_bytes: 0,
     };
@@ -245,6 +256,18 @@ fn linux_sends_again_under_a_closed_window() {
     }
     assert_eq!(s.seen.fast_retransmits, []);
     assert_eq!(s.window().0, 1);
+}
+
+/// A closed window is closed, whatever the ACK says about the free buffer.
+#[test]
+fn the_buffer_of_a_linux_receiver_does_not_open_a_closed_window() {
+    let mut s = start("linux", &[]);
+    let buffer = NonZeroU32::new(60_000);
+    for ack in [2, 5] {
+        let sent = ack_with_window(&mut s, ack, AckOption::ZeroWindow, buffer);
+        assert_eq!(sent, []);
+    }
+    assert_ne!(ack_with_window(&mut s, 7, AckOption::Nothing, buffer), []);
 }
 
 /// Linux probes if data waits and nothing is in flight (tcp_check_probe_timer()); after more than a timeout it begins again with

@@ -88,15 +88,13 @@ impl Core {
 
     /// With the recovery of Linux: the window of an ACK is zero, or is not (tcp_ack_update_window()).
     fn take_zero_window(&mut self, is_zero: bool, log: &mut impl Log) {
-        if is_zero == self.peer.has_zero_window() {
-            return;
-        }
+        let was_zero = self.peer.has_zero_window();
         if is_zero {
             self.close_peer();
-        } else {
+        } else if was_zero {
             self.open_peer();
         }
-        if self.books.max() < self.books.end() {
+        if is_zero != was_zero && self.books.max() < self.books.end() {
             self.end_idle_time(log);
         }
     }
