@@ -270,12 +270,8 @@ MEASURED: dict[str, list[Callable[[Run, Callable[..., Printed]], str]]] = {
         ),
         lambda _, of: f"requests a rate and finishes after {of('quick-start').seconds:.0f} s",
         lambda _, of: f"in vho-qs after {of('vho-qs').seconds:.0f} s",
-        *(
-            lambda _, of, scheme=scheme: (
-                f"ehn and freeze, which keep the window, after {of(scheme).seconds:.0f}."
-            )
-            for scheme in ("ehn", "freeze")
-        ),
+        lambda _, of: f"ehn, which keeps the window, after {of('ehn').seconds:.0f}, and freeze",
+        lambda _, of: f"for each timeout that has passed, after {of('freeze').seconds:.0f}.",
     ],
     "lte-to-wifi": [
         lambda run, _: f"fills the short queue, which loses {run().queue:.0f}.",
@@ -377,6 +373,11 @@ MEASURED: dict[str, list[Callable[[Run, Callable[..., Printed]], str]]] = {
         ),
         lambda run, _: f"it lasts {run('handoffs.0.gap=3 s').stall:.1f} s too",
         lambda run, _: f"lasts {run().stall:.1f} s too",
+        lambda _, of: f"and needs {'no timeout' if of('freeze').timeouts == 0 else 'timeouts'}",
+        lambda run, _: (
+            "retransmits into a closed window, and takes "
+            f"{run('flows.download.scheme=freeze', 'set.freeze_warning=50 ms').seconds:.1f} s"
+        ),
         lambda run, _: "whose timer expires after {:.0f}, {:.0f} and {:.0f} s".format(
             *run("profile=rfc").timeouts_after_s
         ),
