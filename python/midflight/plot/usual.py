@@ -203,7 +203,7 @@ def missing_argument(name: str) -> MidflightError:
 
 def free_axes(axes: Mapping[str, Sequence[str]], compare: str | None) -> list[str]:
     """Return the axes with several values over which a measurement is drawn, the best one first:
-    settings before samples, numbers before names, and then the longest.
+    numbers before names, settings before samples, and then the longest.
     """
     from midflight.sweep_results import SEED
 
@@ -216,7 +216,7 @@ def places_of(axes: Mapping[str, Sequence[str]], *but: str | None) -> list[str]:
     from midflight.sweep_results import is_sample
 
     def rank(key: str) -> tuple[bool, bool, int]:
-        return is_sample(key), _has_names(axes[key]), -len(axes[key])
+        return _has_names(axes[key]), is_sample(key), -len(axes[key])
 
     return sorted((key for key in axes if key not in but), key=rank)
 
