@@ -105,7 +105,7 @@ def test_another_summary_of_the_same_cells_takes_the_place_of_the_first(
     swept(folder, "--metric", "stall_ns")
     assert kept_comparison(folder) is None
     rows = drawn(folder, tmp_path)
-    assert {(row["measure"], row[SCHEME]) for row in rows} == {
+    assert {(row["measure"], row["line"]) for row in rows} == {
         ("stall_ns", "sack"),
         ("stall_ns", "freeze"),
     }

@@ -57,7 +57,7 @@ def test_figures_of_a_sweep_name_the_plain_scheme_alike(tmp_path: Path) -> None:
     for folder, more, expected in (
         ("a", [], "sack (CUBIC)"),
         ("b", ["--set", "profile=rfc"], "sack"),
-        ("c", ["--axis", "profile=linux,rfc"], "sack"),
+        ("c", ["--axis", "profile=linux,rfc"], "sack, linux"),
     ):
         out = tmp_path / folder
         assert main(["sweep", "wifi-to-lte", *axes, *more, "--out", str(out)]) == 0

@@ -545,6 +545,40 @@ def test_a_sweep_has_usual_figures(
     assert "give --x, the axis, and --y" in capsys.readouterr().err
 
 
+def test_a_sweep_over_instants_has_a_line_for_each_scheme_over_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scheme, at, out = "flows.download.scheme", "handoffs.0.at", str(tmp_path / "x.png")
+    axes = ["--axis", f"{scheme}=sack,enhanced", "--axis", f"{at}=0.1s:0.3s:0.1s"]
+    assert main(["sweep", "wifi-to-lte", *axes, "--out", str(tmp_path / "out")]) == 0
+    assert main(["plot", str(tmp_path / "out"), "--out", out]) == 0
+    assert f"the figure shows --x {at} --y duration_ns --by {scheme}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["median", "interval", "box"])
+def test_schemes_on_an_axis_have_their_looks_and_no_legend(kind: str) -> None:
+    schemes = ["sack", "freeze", "enhanced"]
+    table = {
+        "flows.download.scheme": [one for one in schemes for _ in range(3)],
+        "seed": ["1", "2", "3"] * 3,
+        "duration_ns": [4e9, 5e9, 6e9, 2e9, 3e9, 4e9, 1e9, 2e9, 3e9],
+    }
+    scheme: Any = {"x": "flows.download.scheme"}
+    if kind == "median":
+        figure = figure_of(plot_axis, table, y="duration_ns", **scheme)
+    else:
+        figure = figure_of(plot_spread, table, kind, value="duration_ns", **scheme)
+    assert figure.legends == []
+    expected = {SERIES[one].colour for one in looks_of(schemes)}
+    marks = [one for one in figure.axes[0].lines if one.get_marker() not in ("", "None", None)]
+    if kind == "box":
+        found = {to_hex(one.get_edgecolor()) for one in figure.axes[0].patches}
+    else:
+        found = {to_hex(one.get_markeredgecolor()) for one in marks}
+    assert expected <= found
+    assert len(expected) == 3
+
+
 def test_a_figure_says_what_it_pools_of_the_rows_that_are_kept(swept: Path) -> None:
     scheme, gap = "flows.download.scheme", "handoffs.0.gap"
     columns = read_columns(swept, "duration_ns")

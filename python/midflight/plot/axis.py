@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from midflight.plot.figure import Dress, check_dress, label_axes, write_figure
-from midflight.plot.line_looks import few_entries, line_looks
+from midflight.plot.line_looks import few_entries, line_looks, line_named_by, schemes_apart
 from midflight.plot.names import SCALES, column_name, with_unit, within_text
 from midflight.plot.options import as_names
 from midflight.plot.plain import plain_of_folder
@@ -66,6 +66,7 @@ __all__ = [
     "axis_figure",
     "axis_places",
     "axis_rows",
+    "compared_name",
     "dodge",
     "kept_rows",
     "kept_values",
@@ -267,11 +268,13 @@ def axis_data(
 
 def lines_name(by: Sequence[str], columns: Columns) -> str:
     """The quantity of the names of lines; for a comparison the compared axis."""
-    names = []
-    for name in by:
-        compared = {str(one) for one in columns.get("compared", ())} if name == "value" else ()
-        names.append(next(iter(compared)) if len(compared) == 1 else name)
-    return ", ".join(column_name(name) for name in names)
+    return ", ".join(column_name(compared_name(name, columns)) for name in by)
+
+
+def compared_name(name: str, columns: Columns) -> str:
+    """The compared axis for the values of a comparison; the names of other columns as they are."""
+    compared = {str(one) for one in columns.get("compared", ())} if name == "value" else ()
+    return next(iter(compared)) if len(compared) == 1 else name
 
 
 def kept_values(
@@ -595,7 +598,10 @@ def axis_figure(
         drawn_x: list[float] = []
         keys, labels = [line.key for line in data.lines], [line.label for line in data.lines]
         looks = [look for look, _ in line_looks(data.by, keys, labels)]
-        for number, (line, look) in enumerate(zip(data.lines, looks, strict=True)):
+        drawn = list(zip(data.lines, looks, strict=True))
+        if schemes := schemes_apart(data.axis[0], data.categories, data.lines):
+            drawn, step = [(line, look) for line, look, _ in schemes], 0.0
+        for number, (line, look) in enumerate(drawn):
             offset = (number - (len(data.lines) - 1) / 2) * step
             at = np.array(line.x)
             aside = at * np.exp(offset) if log_x else at + offset
@@ -655,6 +661,8 @@ def _detail(data: AxisData, *, is_spread: bool) -> str:
         words.append(f"arrows: {runs} did not finish")
         if is_spread and any(math.isinf(point.median) for point in points):
             words[-1] += " (without a marker: half or more)"
+    if schemes_apart(data.axis[0], data.categories, data.lines):
+        words[:0] = line_named_by(data.lines[0].label, data.x_title)
     return "; ".join([*words, *([data.pooled] if is_spread and data.pooled else [])])
 
 

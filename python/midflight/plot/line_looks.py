@@ -6,18 +6,32 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import fields, replace
+from typing import Any, TypeVar
 
 from midflight.plot.style import SERIES, Look, looks_of
 
 #: With more lines the legend has the colours and the line styles, not every line.
 _MOST_ENTRIES = 5
 
-__all__ = ["few_entries", "line_looks", "look_of", "looks_of_flows", "of_same_colour", "plain_look"]
+__all__ = [
+    "few_entries",
+    "line_looks",
+    "line_named_by",
+    "look_of",
+    "looks_of_flows",
+    "of_same_colour",
+    "plain_look",
+    "schemes_apart",
+]
 
 #: Flows have no colours where something else does.
 _FLOW = "flow"
+#: The ends of the names of columns whose values have their own looks in all figures.
+_OF_SCHEMES = ("scheme", "cc", "stack")
+
+_Line = TypeVar("_Line", bound=Any)
+
 #: The looks whose line styles and markers tell values apart that have the same colour.
 _STYLES = SERIES[:4]
 
@@ -51,6 +65,37 @@ def line_looks(
         colour = SERIES[colours[key[coloured]]].colour
         found.append((replace(_STYLES[style], colour=colour), style))
     return found
+
+
+def schemes_apart(
+    column: str, categories: Sequence[str] | None, lines: Sequence[_Line]
+) -> list[tuple[_Line, Look, int]]:
+    """Return what is at each place of a single line over an axis of schemes (`column`) as a line of
+    its own, with the look that this scheme has in all figures and its place in `SERIES`; it has no
+    label, as the axis names it. Of other lines nothing.
+
+    A line is a dataclass with a `label`, and lists with an entry for each place.
+    """
+    if column.rpartition(".")[2] not in _OF_SCHEMES or len(lines) != 1:
+        return []
+    if categories is None or len(categories) > len(SERIES):
+        return []
+    (line,) = lines
+    lists = [one.name for one in fields(line) if isinstance(getattr(line, one.name), list)]
+    looks = looks_of(categories)
+    found = []
+    for at, place in enumerate(line.x):
+        own = {name: getattr(line, name)[at : at + 1] for name in lists}
+        number = looks[int(place)]
+        found.append((replace(line, label="", **own), SERIES[number], number))
+    return found
+
+
+def line_named_by(label: str, x_title: str) -> list[str]:
+    """Return what a title has to say in place of the legend of `schemes_apart`: the label of the
+    line, if the axis does not have it.
+    """
+    return [] if label in ("", *x_title.split()) else [label]
 
 
 def look_of(place: int) -> Look:

@@ -20,6 +20,7 @@ from midflight.plot.axis import (
     ARROWS_APART_PT,
     axis_places,
     check_is_measured,
+    compared_name,
     dodge,
     kept_rows,
     kept_values,
@@ -43,7 +44,7 @@ from midflight.plot.compared import (
 )
 from midflight.plot.figure import Dress, check_dress, label_axes, write_figure
 from midflight.plot.heatmaps import heatmap_of, heatmaps_figure
-from midflight.plot.line_looks import few_entries, line_looks
+from midflight.plot.line_looks import few_entries, line_looks, line_named_by, schemes_apart
 from midflight.plot.names import with_unit
 from midflight.plot.options import as_names, check_scale
 from midflight.plot.paired import paired_figure, samples_of, source_of
@@ -69,7 +70,6 @@ from midflight.plot.style import (
     Size,
     check_format,
     chosen_axes,
-    looks_of,
     size_in,
     style,
     usually,
@@ -99,11 +99,10 @@ _NAMED: Mapping[str, str] = {
 }
 
 #: What has a colour in all figures, as columns end.
-_OF_SCHEMES = ("scheme", "cc", "stack")
 
 #: What the marks of boxes are.
-_BOXES = "boxes from 25 to 75 %, lines at medians, whiskers from 5 to 95 %"
-_FLAT = "markers at medians of boxes too low for a line"
+_LINES, _MARKERS = "lines at medians", "markers at medians"
+_BOXES = f"boxes from 25 to 75 %, {_LINES}, whiskers from 5 to 95 %"
 #: The room above and below a panel of boxes, in inches, about.
 _AROUND_IN = 0.9
 
@@ -324,6 +323,7 @@ def _lines(
         detail=detail,
         over=over,
         by=by,
+        along=compared_name(str(x), columns),
         counted="pairs" if has_intervals else "values" if kind == "interval" else "runs",
     )
 
@@ -406,7 +406,7 @@ def spread_figure(
         elif data.kind == "cdf":
             _draw_cdf(axes, data, logs)
         elif _draw_boxes(axes, data, logs, height):
-            detail = "; ".join(filter(None, (detail, _FLAT)))
+            detail = detail.replace(_LINES, _MARKERS)
         if data.kind != "cdf" and data.categories is not None:
             name_categories(axes, data.categories, width)
         label_axes(
@@ -526,12 +526,16 @@ def _draw_cdf(axes: Axes, data: Spread, logs: Logs) -> None:
 
 
 def _looks(data: Spread) -> list[Look]:
-    return [look for look, _ in _styled(data)]
+    return [look for _, look, _ in _styled(data)]
 
 
-def _styled(data: Spread) -> list[tuple[Look, int]]:
+def _styled(data: Spread) -> list[tuple[Group, Look, int]]:
+    """What is drawn, with its look and the place of its line style in `SERIES`."""
+    if schemes := _schemes(data):
+        return schemes
     keys, labels = [one.key for one in data.groups], [one.label for one in data.groups]
-    return line_looks(data.by, keys, labels)
+    looks = line_looks(data.by, keys, labels)
+    return [(one, look, style) for one, (look, style) in zip(data.groups, looks, strict=True)]
 
 
 def _entries(axes: Axes, data: Spread) -> dict[str, Any]:
@@ -569,29 +573,20 @@ def _dodged(
     data: Spread, group: Group, place: int, step: float, *, is_log: bool = False
 ) -> NDArray[np.float64]:
     """The places of a group's values, with this distance (of logarithms) between two groups."""
-    aside = (place - (len(data.groups) - 1) / 2) * step
+    aside = 0.0 if _schemes(data) else (place - (len(data.groups) - 1) / 2) * step
     x = np.array(group.x, dtype=np.float64)
     return x * np.exp(aside) if is_log else x + aside
 
 
-def _is_of_schemes(data: Spread) -> bool:
-    """Whether the boxes of a single line are of a scheme each, which the axis names: they have the
-    colours of these, and no legend.
-    """
-    x = data.axes[0][0] if data.axes else ""
-    names = data.categories is not None and len(data.categories) <= len(SERIES)
-    return data.kind == "box" and len(data.groups) == 1 and names and _last(x) in _OF_SCHEMES
-
-
-def _last(column: str) -> str:
-    return column.rpartition(".")[2]
-
-
 def _detail(data: Spread) -> str:
     """What the marks are, and what else a legend would have."""
-    (label, *_) = (one.label for one in data.groups) if _is_of_schemes(data) else ("",)
-    is_named = label in data.x_title.split()
-    return data.detail if is_named else "; ".join(filter(None, (label, data.detail)))
+    label = data.groups[0].label if _schemes(data) else ""
+    return "; ".join(filter(None, (*line_named_by(label, data.x_title), data.detail)))
+
+
+def _schemes(data: Spread) -> list[tuple[Group, Look, int]]:
+    """The schemes that the axis names, if there is a single line over these."""
+    return schemes_apart(data.along, data.categories, data.groups) if data.kind != "cdf" else []
 
 
 def _draw_boxes(axes: Axes, data: Spread, logs: Logs, height_in: float) -> bool:
@@ -602,23 +597,20 @@ def _draw_boxes(axes: Axes, data: Spread, logs: Logs, height_in: float) -> bool:
     top = (1.3 if logs.y else 1.04) * max(every, default=1.0) or 1.0
     low = min(one for one in every if one > 0) / 1.3 if logs.y else min(0.0, *every, 0.0)
     over = beyond(low, top, is_log=logs.y)
-    choice, has_flat = chosen_axes(), False
+    choice = chosen_axes()
     ends = next(iter(choice.ylim.values()), (low, top)) if choice is not None else (low, top)
-    for place, (group, styled) in enumerate(zip(data.groups, _styled(data), strict=True)):
-        x = _dodged(data, group, place, step)
+    room_pt = 72 * max(0.5, height_in - _AROUND_IN)
+    drawn = []
+    for place, (group, look, number) in enumerate(_styled(data)):
         points = np.array([quantiles_of(data, values) for values in group.values]).reshape(-1, 5)
-        shown = np.minimum(points, over)
-        room_pt = 72 * max(0.5, height_in - _AROUND_IN)
-        flat = are_flat(room_pt * _shares(shown, ends, is_log=logs.y))
-        has_flat |= bool(flat.any())
-        if _is_of_schemes(data):
-            looks = looks_of(data.categories or ())
-            each = [("", SERIES[one], one, slice(at, at + 1)) for at, one in enumerate(looks)]
-        else:
-            each = [(group.label, *styled, slice(None))]
-        for label, look, number, part in each:
-            draw_boxes(axes, label, look, x[part], shown[part], width, number, flat[part])
-            mark_endless(axes, x[part], points[part, 4], top, look)
+        flat = are_flat(room_pt * _shares(np.minimum(points, over), ends, is_log=logs.y))
+        drawn.append((group, look, number, _dodged(data, group, place, step), points, flat))
+    # Medians look alike in all boxes.
+    has_flat = any(flat.any() for *_, flat in drawn)
+    for group, look, number, x, points, flat in drawn:
+        marked = np.full(flat.shape, has_flat)
+        draw_boxes(axes, group.label, look, x, np.minimum(points, over), width, number, marked)
+        mark_endless(axes, x, points[:, 4], top, look)
     if logs.y:
         set_log(axes.yaxis, low, top)
     else:
@@ -687,7 +679,7 @@ def _draw_intervals(axes: Axes, data: Spread, logs: Logs, width_in: float) -> No
     shifted: list[float] = []
     endless = []
     has_bars = False
-    for place, (group, look) in enumerate(zip(data.groups, _looks(data), strict=True)):
+    for place, (group, look, _) in enumerate(_styled(data)):
         x = _dodged(data, group, place, step, is_log=logs.x)
         shifted += x.tolist()
         points = np.array([_interval(group, one) for one in range(len(group.x))]).reshape(-1, 3)

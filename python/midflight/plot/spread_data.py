@@ -45,6 +45,8 @@ class Spread:
     groups: Sequence[Group]
     categories: Sequence[str] | None = None
     lines_title: str = ""
+    #: The column of the axis; of the values of a comparison the compared one.
+    along: str = ""
     #: For a map, whose groups are its rows: the meaning of its colours.
     value_title: str = ""
     #: The scale of its colours; without one that which suits its values.
