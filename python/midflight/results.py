@@ -162,8 +162,9 @@ def ratio_ci(a: ArrayLike, b: ArrayLike) -> Ratio:
 
     The interval is Fieller's (1954): every ratio r for which the mean of a - r b does not differ
     from 0.  It is infinite when the mean of b itself does not, but 0 where each pair is the
-    same, and nan for fewer than two runs.  Both have one dimension and the same length, or
-    `ValueError` is raised.
+    same, and nan for fewer than two runs.  Of values that are not negative, such as times, no ratio
+    is below 0, so that the interval does not begin below -1.  Both have one dimension and the same
+    length, or `ValueError` is raised.
     """
     first, second = _paired(a, b)
     nan = float("nan")
@@ -182,7 +183,9 @@ def ratio_ci(a: ArrayLike, b: ArrayLike) -> Ratio:
     if square <= 0:
         return Ratio(value, -math.inf, math.inf)
     width = math.sqrt(max(0.0, middle**2 - square * rest))
-    return Ratio(value, (middle - width) / square - 1, (middle + width) / square - 1)
+    low, high = (middle - width) / square - 1, (middle + width) / square - 1
+    is_bounded = bool((first >= 0).all() and (second >= 0).all())
+    return Ratio(value, max(low, -1.0) if is_bounded else low, high)
 
 
 def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -135,7 +135,7 @@ def test_cells_without_pairs_do_not_look_like_no_change() -> None:
     (axes, _) = figure_of(plot_spread, columns, "heatmap", x="x", y="y", value="ratio").axes
     said = texts_in(axes)
     assert said[:2] == ["+10", "\N{MINUS SIGN}20*"]
-    assert said[2] == "*: of fewer than half as many pairs as others; grey: no pairs"
+    assert said[2] == "*: of half as many pairs as others, or fewer; grey: no pairs"
     (hatched,) = axes.patches
     assert (hatched.get_xy(), hatched.get_hatch()) == ((0.5, -0.5), "xxxx")
 

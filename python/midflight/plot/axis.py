@@ -11,12 +11,13 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise, product
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from midflight.plot.dodge import APART_PT, ARROWS_APART_PT, dodge
 from midflight.plot.figure import Dress, check_dress, label_axes, write_figure
 from midflight.plot.line_looks import few_entries, line_looks, line_named_by, schemes_apart
 from midflight.plot.names import SCALES, column_name, with_unit, within_text
@@ -58,8 +59,6 @@ if TYPE_CHECKING:
 
 
 __all__ = [
-    "APART_PT",
-    "ARROWS_APART_PT",
     "AxisData",
     "axes_of",
     "axis_data",
@@ -67,7 +66,6 @@ __all__ = [
     "axis_places",
     "axis_rows",
     "compared_name",
-    "dodge",
     "kept_rows",
     "kept_values",
     "kept_words",
@@ -104,11 +102,6 @@ _MOST_STRONG_BANDS = 3
 _MOST_MARKERS = 25
 #: Flows that are taken together are named up to this number.
 _MOST_FLOWS = 3
-#: Whiskers of lines with the same x stand so far apart, in points, where there is room, arrows that
-#: would cover each other so far, ...
-APART_PT, ARROWS_APART_PT = 2.0, 5.0
-#: ... and take up no more than this share of the way to the next x.
-_SHARE_OF_STEP = 0.4
 #: The room between two numbers below an axis, and the height of a name, in points.
 _TICKS_APART_PT, _NAME_PT = 5.0, 8.0
 _USUAL_IN = (COLUMN_IN * 1.25, 2.9)
@@ -691,25 +684,6 @@ def axis_rows(data: AxisData) -> Iterator[Sequence[object]]:
 def _bottom(least: float, top: float) -> float:
     """Where the axis of values begins: at 0, or a little below values that are below it."""
     return least - 0.04 * (top - least) if least < 0 else 0.0
-
-
-def dodge(
-    places: Iterable[float],
-    lines: int,
-    width_in: float,
-    *,
-    is_log: bool,
-    apart_pt: float = APART_PT,
-) -> float:
-    """Return the distance between the markers and whiskers of lines at the same number, in the unit
-    of the axis, or of its logarithm. The ticks are at the numbers.
-    """
-    values = sorted({math.log(x) if is_log else x for x in places})
-    if len(values) < 2:
-        return 0.0  # One number, written in two units.
-    point = (values[-1] - values[0]) / ((width_in - 0.8) * 72)
-    nearest = min(b - a for a, b in pairwise(values))
-    return min(apart_pt * point, _SHARE_OF_STEP * nearest / max(1, lines))
 
 
 def name_categories(axes: Axes, categories: Sequence[str], width_in: float) -> None:

@@ -8,20 +8,27 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from midflight.plot.axis import shown_number, text_of, unit_of
+import numpy as np
+
+from midflight.plot.axis import shown_number, spaced, text_of, unit_of
 from midflight.plot.names import column_name, with_unit
 from midflight.plot.tables import Columns
 from midflight.refusal import refusal
 
 __all__ = [
+    "FEW",
     "MEANS",
     "check_is_one",
     "counts_of",
+    "empty_words",
     "ends_of",
     "has_ends",
     "is_compared",
+    "is_few",
     "measured_of",
     "over_of",
+    "usual_ends",
+    "why_empty",
 ]
 
 #: Columns of a comparison that are an interval already: those of its ends, or of half its width.
@@ -31,6 +38,15 @@ _ENDS: Mapping[str, Sequence[str]] = {
 }
 #: What they are, above the figure.
 MEANS: Mapping[str, str] = {"ratio": "change of the mean", "difference": "mean difference"}
+#: What a point or a cell of few pairs has, and what that means.
+FEW = "*: of half as many pairs as others, or fewer"
+#: Intervals that are wider than the upper quartile of all by so many times the distance of the
+#: quartiles have no say in the ends of the axis, if they are no more than this share of them.
+_FAR, _FAR_SHARE = 3.0, 0.15
+#: Lines and places are named up to this number.
+_MOST_NAMED = 4
+#: With fewer intervals none is far from the others.
+_LEAST_INTERVALS = 4
 #: What tells comparisons apart that have nothing to do with each other.
 _APART = ("flow", "metric", "value")
 
@@ -73,7 +89,9 @@ def ends_of(columns: Columns, row: int, value: str, scale: float) -> tuple[float
     """The ends of the interval of a comparison; infinite ones of an interval without ends."""
     first, *others = (scale * _end(columns[one][row], one) for one in _ENDS[value])
     if others:
-        return first, others[0]
+        # No time falls by more than all of it.
+        is_time = str(columns["metric"][row]).endswith("_ns") and math.isfinite(first)
+        return max(first, -scale) if is_time else first, others[0]
     middle = scale * shown_number(columns[value][row], value)
     return middle - first, middle + first
 
@@ -82,6 +100,97 @@ def counts_of(columns: Columns, row: int) -> tuple[int, int]:
     """The samples and the pairs of a comparison; 0 where the table does not have them."""
     samples, pairs = (columns[one][row] if one in columns else 0 for one in ("samples", "pairs"))
     return int(samples), int(pairs)
+
+
+def is_few(pairs: int, most: int) -> bool:
+    """Whether these are so few pairs beside those of other points that a mark says so."""
+    return pairs > 0 and 2 * pairs <= most
+
+
+def usual_ends(
+    means: Sequence[float], intervals: Sequence[tuple[float, float]]
+) -> tuple[float, float] | None:
+    """Return the ends of the means, and of the intervals but few that are far wider than the
+    others; None if none is.
+    """
+    sure = [one for one in intervals if all(map(math.isfinite, one))]
+    if len(sure) < _LEAST_INTERVALS:
+        return None
+    widths = np.array([high - low for low, high in sure])
+    first, third = np.quantile(widths, [0.25, 0.75])
+    far = widths > third + _FAR * (third - first)
+    if not far.any() or far.sum() > max(1.0, _FAR_SHARE * len(sure)):
+        return None
+    usual = [one for one, is_far in zip(sure, far, strict=True) if not is_far]
+    each = [*(end for one in usual for end in one), *filter(math.isfinite, means)]
+    return min(0.0, *each), max(0.0, *each)
+
+
+def why_empty(columns: Columns, row: int) -> str:
+    """Why a comparison has no pairs; "" if it has some, or the table does not say it."""
+    if "pairs" not in columns or int(columns["pairs"][row]):
+        return ""
+    left_out, early = (
+        int(columns[one][row] or 0) if one in columns else 0 for one in ("left_out", "done_before")
+    )
+    if left_out:
+        metric, baseline = str(columns["metric"][row]), columns["baseline"][row]
+        what = "did not finish" if metric.endswith("_ns") else "has no value"
+        return f"{baseline} or the other one {what}"
+    return "a flow was done before the handoff" if early else ""
+
+
+def empty_words(columns: Columns, rows: Sequence[int], by: Sequence[str], x: str) -> str:
+    """Which lines have no pairs at which places of the axis, and why; "" if all have some."""
+    places: dict[str, dict[tuple[str, ...], list[str]]] = {}
+    lines: dict[tuple[str, ...], int] = {}
+    for row in rows:
+        key = tuple(text_of(columns[name][row]) for name in by)
+        lines[key] = lines.get(key, 0) + 1
+        if why := why_empty(columns, row):
+            places.setdefault(why, {}).setdefault(key, []).append(text_of(columns[x][row]))
+    words = []
+    for why, found in places.items():
+        alike: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+        for key, texts in found.items():
+            alike.setdefault(() if len(texts) == lines[key] else tuple(texts), []).append(key)
+        each = [
+            " ".join(
+                filter(None, (_lines_words(keys, list(lines)), _at_words(texts, len(alike) > 1)))
+            )
+            for texts, keys in sorted(alike.items(), key=lambda one: one[0] != ())
+        ]
+        words.append(f"no pairs, as {why}: {', '.join(each)}")
+    return "; ".join(words)
+
+
+def _lines_words(chosen: Sequence[tuple[str, ...]], lines: Sequence[tuple[str, ...]]) -> str:
+    """The names of some lines: of all of those that share a value this value."""
+    if len(chosen) == len(lines):
+        return "all lines" if len(lines) > 1 else ""
+    rest, names = list(chosen), []
+    for place in range(len(lines[0])):
+        for value in dict.fromkeys(key[place] for key in chosen):
+            shared = [key for key in lines if key[place] == value]
+            if {*shared} <= {*rest}:
+                names.append(spaced(value))
+                rest = [key for key in rest if key not in shared]
+    names += [" with ".join(map(spaced, key)) for key in rest]
+    return _and(names) if len(names) <= _MOST_NAMED else f"{len(chosen)} of {len(lines)} lines"
+
+
+def _at_words(texts: Sequence[str], is_one_of: bool) -> str:
+    """The places of lines, or all if there are none, which is said beside others."""
+    if not texts:
+        return "everywhere" if is_one_of else ""
+    if len(texts) <= _MOST_NAMED:
+        return f"at {_and([spaced(one) for one in texts])}"
+    return f"at {len(texts)} values from {spaced(texts[0])} to {spaced(texts[-1])}"
+
+
+def _and(names: Sequence[str]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def over_of(columns: Columns, rows: Sequence[int]) -> str:

@@ -9,12 +9,20 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from midflight.plot.axis import kept_words, lines_name, ordered, shown_number, text_of
-from midflight.plot.compared import check_is_one, counts_of, is_compared, measured_of
+from midflight.plot.compared import (
+    FEW,
+    check_is_one,
+    counts_of,
+    is_compared,
+    is_few,
+    measured_of,
+    why_empty,
+)
 from midflight.plot.figure import label_axes, label_panels
 from midflight.plot.maps import (
     Colours,
@@ -76,9 +84,12 @@ def heatmap_of(
     for name in (x, y):
         places, names, unit = side_by_side(ordered(columns, rows, name, kept), name)
         sides.append(_Side(places, names, (name, unit)))
-    remark = kept_words(columns, value, {x, y, *by}, kept)
+    words: dict[str, Any] = {"remark": kept_words(columns, value, {x, y, *by}, kept)}
+    if is_compared(columns, value):
+        reasons = dict.fromkeys(filter(None, (why_empty(columns, row) for row in rows)))
+        words["detail"] = "; or ".join(reasons)
     if not by:
-        return replace(_one_map(columns, rows, sides, value), remark=remark)
+        return replace(_one_map(columns, rows, sides, value), **words)
     keys: dict[tuple[str, ...], list[int]] = {}
     for row in rows:
         keys.setdefault(tuple(text_of(columns[name][row]) for name in by), []).append(row)
@@ -106,7 +117,7 @@ def heatmap_of(
         lines_title=lines_name(by, columns),
         name="",
         value_title=title + medians,
-        remark=remark,
+        **words,
     )
 
 
@@ -162,7 +173,7 @@ def map_of(data: Spread) -> Map:
             if group.counts and math.isfinite(cells[line, int(x)]):
                 pairs[line, int(x)] = group.counts[place][1]
     most = max(pairs.values(), default=0)
-    few = {place for place, count in pairs.items() if 2 * count < most}
+    few = {place for place, count in pairs.items() if is_few(count, most)}
     return Map(cells, data.categories or (), [group.label for group in data.groups], words, few)
 
 
@@ -252,9 +263,10 @@ def _detail(data: Spread, maps: Sequence[Map], *, is_written: bool) -> str:
             some = next(one for one in never if one != "never")
             words.append(f"{some}: so many runs finished, too few for a median")
         if any(one.few for one in maps):
-            words.append("*: of fewer than half as many pairs as others")
+            words.append(FEW)
     elif never:
         words.append("white: half of the runs or more did not finish")
     if any(np.isnan(one.cells).any() for one in maps):
-        words.append(f"grey: no {'pairs' if data.is_signed else 'values'}")
+        what = "pairs" if data.is_signed else "values"
+        words.append(f"grey: no {what}{f', as {data.detail}' if data.detail else ''}")
     return "; ".join(words)

@@ -16,12 +16,9 @@ from numpy.typing import NDArray
 
 from midflight.meant import did_you_mean
 from midflight.plot.axis import (
-    APART_PT,
-    ARROWS_APART_PT,
     axis_places,
     check_is_measured,
     compared_name,
-    dodge,
     kept_rows,
     kept_values,
     lines_name,
@@ -35,16 +32,22 @@ from midflight.plot.axis import (
 )
 from midflight.plot.boxes import are_flat, draw_boxes
 from midflight.plot.compared import (
+    FEW,
     MEANS,
     counts_of,
+    empty_words,
     ends_of,
     has_ends,
+    is_few,
     measured_of,
     over_of,
+    usual_ends,
 )
+from midflight.plot.dodge import APART_PT, ARROWS_APART_PT, dodge
 from midflight.plot.figure import Dress, check_dress, label_axes, write_figure
 from midflight.plot.heatmaps import heatmap_of, heatmaps_figure
 from midflight.plot.line_looks import few_entries, line_looks, line_named_by, schemes_apart
+from midflight.plot.maps import number_words
 from midflight.plot.names import with_unit
 from midflight.plot.options import as_names, check_scale
 from midflight.plot.paired import paired_figure, samples_of, source_of
@@ -98,13 +101,19 @@ _NAMED: Mapping[str, str] = {
     "heatmap": "the cells of a map stand side by side, however far apart their numbers are",
 }
 
-#: What has a colour in all figures, as columns end.
-
 #: What the marks of boxes are.
 _LINES, _MARKERS = "lines at medians", "markers at medians"
 _BOXES = f"boxes from 25 to 75 %, {_LINES}, whiskers from 5 to 95 %"
 #: The room above and below a panel of boxes, in inches, about.
 _AROUND_IN = 0.9
+
+#: How the mark of a point of few pairs stands beside it.
+_FEW_HOW: Mapping[str, Any] = {
+    "textcoords": "offset points",
+    "va": "center",
+    "fontsize": 9,
+    "zorder": 6,
+}
 
 Row: TypeAlias = Sequence[object]
 
@@ -302,6 +311,11 @@ def _lines(
         detail += "; arrows: too short, as runs that did not finish are left out" * misses
         endless = any(math.isinf(one) for group in groups for ends in group.ends for one in ends)
         detail += "; arrows: intervals without an end" * endless
+        if has_intervals:
+            most = _most_pairs(groups)
+            has_few = any(is_few(pairs, most) for group in groups for _, pairs in group.counts)
+            empty = empty_words(columns, rows, by, str(x))
+            detail = "; ".join(filter(None, (detail, FEW * has_few, empty)))
     if kind == "box" and misses and not detail.startswith("no boxes: "):
         runs = "runs" if detail.startswith("no boxes") else "5 % of the runs or more"
         detail += f"; arrows where {runs} did not finish"
@@ -392,7 +406,9 @@ def spread_figure(
     size: Size | None = None,
 ) -> Figure:
     """Return the figure of `plot_spread`."""
-    logs, detail = _logs(data, xscale, yscale), _detail(data)
+    logs = _logs(data, xscale, yscale)
+    cut = None if logs.y else _cut(data)
+    detail = _detail(data, cut)
     if data.kind == "heatmap":
         return heatmaps_figure(data, title=title, size=size)
     width, height = size_in(size, _USUAL_IN)
@@ -402,7 +418,7 @@ def spread_figure(
         figure = Figure(figsize=(width, height))
         axes = figure.add_subplot()
         if data.kind == "interval":
-            _draw_intervals(axes, data, logs, width)
+            _draw_intervals(axes, data, logs, width, cut)
         elif data.kind == "cdf":
             _draw_cdf(axes, data, logs)
         elif _draw_boxes(axes, data, logs, height):
@@ -578,10 +594,43 @@ def _dodged(
     return x * np.exp(aside) if is_log else x + aside
 
 
-def _detail(data: Spread) -> str:
+def _detail(data: Spread, cut: tuple[float, float] | None = None) -> str:
     """What the marks are, and what else a legend would have."""
     label = data.groups[0].label if _schemes(data) else ""
-    return "; ".join(filter(None, (*line_named_by(label, data.x_title), data.detail)))
+    words = [*line_named_by(label, data.x_title), data.detail]
+    if cut is not None:
+        ends = [one for group in data.groups for one in group.ends]
+        beyond_it = [one for one in ends if _is_cut(one, cut)]
+        longest = max(beyond_it, key=lambda one: one[1] - one[0], default=None)
+        if longest is not None:
+            far = " to ".join(number_words(one, 0, signed=True) for one in longest)
+            unit = f" {data.measure[1]}".rstrip()
+            most = "the longest " if len(beyond_it) > 1 else ""
+            words.append(f"arrows: beyond the axis, {most}from {far}{unit}")
+    return "; ".join(filter(None, words))
+
+
+def _most_pairs(groups: Sequence[Group]) -> int:
+    return max((pairs for group in groups for _, pairs in group.counts), default=0)
+
+
+def _is_cut(ends: tuple[float, float], cut: tuple[float, float]) -> bool:
+    return math.isfinite(ends[1] - ends[0]) and (ends[0] < cut[0] or ends[1] > cut[1])
+
+
+def _cut(data: Spread) -> tuple[float, float] | None:
+    """The ends of an axis beyond which a few long intervals of a comparison are not shown; None for
+    other figures, and if the user has chosen the ends.
+    """
+    choice = chosen_axes()
+    if data.kind != "interval" or (choice is not None and choice.ylim):
+        return None
+    means = [one for group in data.groups for values in group.values for one in known_of(values)]
+    ends = usual_ends(means, [one for group in data.groups for one in group.ends])
+    if ends is None:
+        return None
+    room = 0.08 * (ends[1] - ends[0])
+    return ends[0] - room, ends[1] + room
 
 
 def _schemes(data: Spread) -> list[tuple[Group, Look, int]]:
@@ -659,11 +708,20 @@ def _draw_endless(axes: Axes, x: _Values, low: _Values, high: _Values, look: Loo
     bottom, top = axes.get_ylim()
     axes.set_ylim(bottom, top)
     axes.vlines(x, np.maximum(low, bottom), np.minimum(high, top), look.colour, linewidth=0.9)
+    for ends in (low, high):
+        sure = np.isfinite(ends)
+        axes.plot(x[sure], ends[sure], "_", color=look.colour, markersize=4.4, markeredgewidth=0.9)
     mark_endless(axes, x, low, bottom, look, "down")
     mark_endless(axes, x, high, top, look)
 
 
-def _draw_intervals(axes: Axes, data: Spread, logs: Logs, width_in: float) -> None:
+def _draw_intervals(
+    axes: Axes,
+    data: Spread,
+    logs: Logs,
+    width_in: float,
+    cut: tuple[float, float] | None,
+) -> None:
     has_numbers = data.categories is None
     has_negative = False
     ends: list[float] = []
@@ -679,11 +737,16 @@ def _draw_intervals(axes: Axes, data: Spread, logs: Logs, width_in: float) -> No
     shifted: list[float] = []
     endless = []
     has_bars = False
-    for place, (group, look, _) in enumerate(_styled(data)):
+    styled = _styled(data)
+    most = _most_pairs(data.groups)
+    for place, (group, look, _) in enumerate(styled):
         x = _dodged(data, group, place, step, is_log=logs.x)
         shifted += x.tolist()
         points = np.array([_interval(group, one) for one in range(len(group.x))]).reshape(-1, 3)
         mean, low, high = points.T
+        if cut is not None and group.ends:
+            low[low < cut[0]] = -np.inf
+            high[high > cut[1]] = np.inf
         sure = np.isfinite(low) & np.isfinite(high)
         has_bars |= bool(sure.any())
         endless.append((x, low, high, look))
@@ -708,6 +771,9 @@ def _draw_intervals(axes: Axes, data: Spread, logs: Logs, width_in: float) -> No
         drawn = axes.plot(x, np.where(short, np.nan, mean), label=group.label, zorder=4, **how)
         drawn += axes.plot(x[short], mean[short], zorder=4, **{**how, "linestyle": "none"})
         open_edges(axes, [*drawn, *bars.get_children()])
+        for at, (_, pairs) in enumerate(group.counts if group.ends else ()):
+            if is_few(pairs, most):
+                axes.annotate("*", (x[at], mean[at]), (3, -1), color=look.colour, **_FEW_HOW)
         above = np.where(sure, high, mean)[short]
         mark_endless(axes, x[short], np.full(above.shape, np.inf), above, look, above_pt=6.0)
     if logs.y:
@@ -715,6 +781,8 @@ def _draw_intervals(axes: Axes, data: Spread, logs: Logs, width_in: float) -> No
         set_log(axes.yaxis, min(known) / 1.3, 1.3 * max(known))
     elif has_negative:
         axes.axhline(0, color="0.3", linewidth=0.8, zorder=2)
+        if cut is not None:
+            axes.set_ylim(*cut)
     else:
         axes.set_ylim(0.0, (1.12 if has_short else 1.05) * max(ends, default=1.0) or 1.0)
     for each in endless:

@@ -1,0 +1,133 @@
+"""What figures of comparisons say of places without pairs, with few of them, and with intervals
+that are far longer than the others.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from midflight.plot import figure_of, plot_spread
+from midflight.plot.compared import usual_ends
+from midflight.results import ratio_ci
+
+DELAY, GAP = "links.lte.delay", "handoffs.0.gap"
+GAPS, DELAYS, SCHEMES = ("1s", "2s", "4s", "6s"), ("10ms", "40ms", "160ms"), ("enhanced", "freeze")
+Point = tuple[str, str, str]
+
+
+def compared(
+    pairs: dict[Point, int],
+    far: dict[Point, tuple[float, float]] | None = None,
+    metric: str = "duration_ns",
+    early: bool = False,
+) -> dict[str, list[Any]]:
+    """A comparison at all gaps and delays with 4 pairs, or these."""
+    points = [(scheme, delay, gap) for scheme in SCHEMES for gap in GAPS for delay in DELAYS]
+    count = [pairs.get(one, 4) for one in points]
+    ends = [(far or {}).get(one, (-0.3, -0.1)) for one in points]
+    lost = [0 if early else 4 - one for one in count]
+    return {
+        "flow": ["download"] * len(points),
+        GAP: [gap for _, _, gap in points],
+        DELAY: [delay for _, delay, _ in points],
+        "metric": [metric] * len(points),
+        "compared": ["flows.download.scheme"] * len(points),
+        "value": [scheme for scheme, _, _ in points],
+        "baseline": ["sack"] * len(points),
+        "pairs": count,
+        "left_out": lost,
+        "done_before": [4 - one if early else 0 for one in count],
+        "over": ["runs"] * len(points),
+        "samples": count,
+        "ratio": [-0.2 if one else None for one in count],
+        "ratio_low": [low if one else None for (low, _), one in zip(ends, count, strict=True)],
+        "ratio_high": [high if one else None for (_, high), one in zip(ends, count, strict=True)],
+    }
+
+
+def interval(columns: dict[str, list[Any]], **how: Any) -> Any:
+    how = {"x": GAP, "value": "ratio", "by": ["value", DELAY], **how}
+    (axes,) = figure_of(plot_spread, columns, "interval", **how).axes
+    return axes
+
+
+def said_in(axes: Any) -> str:
+    return " ".join(one.get_text().replace("\n", " ") for one in axes.texts)
+
+
+def lost(*delays: str, gaps: tuple[str, ...] = GAPS) -> dict[Point, int]:
+    return {(one, delay, gap): 0 for one in SCHEMES for delay in delays for gap in gaps}
+
+
+def test_lines_without_pairs_are_named() -> None:
+    said = said_in(interval(compared(lost("160ms") | lost("40ms", gaps=("4s", "6s")))))
+    why = "no pairs, as sack or the other one did not finish"
+    assert f"{why}: 160 ms everywhere, 40 ms at 4 s and 6 s" in said
+    assert said_in(interval(compared(lost("160ms")))).endswith(f"{why}: 160 ms")
+    assert "no pairs" not in said_in(interval(compared({})))
+    # One line of those of a delay.
+    said = said_in(interval(compared({("freeze", "40ms", "6s"): 0})))
+    assert f"{why}: freeze with 40 ms at 6 s" in said
+    said = said_in(interval(compared(lost(*DELAYS, gaps=("6s",)))))
+    assert f"{why}: all lines at 6 s" in said
+    # Other reasons, and what no run has to finish.
+    said = said_in(interval(compared(lost("160ms"), early=True)))
+    assert "no pairs, as a flow was done before the handoff: 160 ms" in said
+    said = said_in(interval(compared(lost("160ms"), metric="acked")))
+    assert "no pairs, as sack or the other one has no value: 160 ms" in said
+
+
+def test_a_map_says_why_a_cell_has_no_pairs() -> None:
+    columns = compared(lost("160ms"))
+    how: Any = {"x": GAP, "y": DELAY, "value": "ratio", "where": {"value": "freeze"}}
+    axes, _ = figure_of(plot_spread, columns, "heatmap", **how).axes
+    assert "grey: no pairs, as sack or the other one did not finish" in said_in(axes)
+
+
+@pytest.mark.parametrize(("pairs", "marks"), [(1, 1), (2, 1), (3, 0)])
+def test_points_of_half_of_the_pairs_or_fewer_have_an_asterisk(pairs: int, marks: int) -> None:
+    columns = compared({("freeze", "40ms", "2s"): pairs})
+    axes = interval(columns)
+    assert [one.get_text() for one in axes.texts].count("*") == marks
+    words = "*: of half as many pairs as others, or fewer"
+    assert (words in said_in(axes)) == bool(marks)
+    how: Any = {"x": GAP, "y": DELAY, "value": "ratio", "where": {"value": "freeze"}}
+    cells, _ = figure_of(plot_spread, columns, "heatmap", **how).axes
+    assert sum(one.get_text().endswith("20*") for one in cells.texts) == marks
+    assert (words in said_in(cells)) == bool(marks)
+
+
+def test_a_few_long_intervals_do_not_take_the_axis() -> None:
+    columns = compared({}, {("freeze", "40ms", "2s"): (-1.19, 0.645)})
+    axes = interval(columns)
+    low, high = axes.get_ylim()
+    assert -40 < low < -30
+    assert 0 < high < 10
+    arrows = [one.get_marker() for one in axes.lines if "arrow" in str(one.get_marker())]
+    assert sorted(arrows) == [r"$\downarrow$", r"$\uparrow$"]
+    # No time falls by more than all of it, also in older tables.
+    assert "arrows: beyond the axis, from \N{MINUS SIGN}100 to +64 %" in said_in(axes)
+    # The user's own axis has no others beyond it.
+    axes = interval(columns, ylim=(-120.0, 80.0))
+    assert not [one for one in axes.lines if "arrow" in str(one.get_marker())]
+    assert "arrows" not in said_in(axes)
+    assert "arrows" not in said_in(interval(compared({})))
+
+
+def test_intervals_are_far_only_beside_many_shorter_ones() -> None:
+    usual = [(-30.0, -10.0)] * 9
+    assert usual_ends([-20.0], [*usual, (-100.0, 64.0)]) == (-30.0, 0.0)
+    assert usual_ends([-20.0], usual) is None
+    assert usual_ends([-20.0], [*usual[:4], *[(-100.0, 64.0)] * 4]) is None
+    assert usual_ends([-20.0], [*usual[:2], (-100.0, 64.0)]) is None
+
+
+def test_no_interval_of_a_ratio_of_times_begins_below_0() -> None:
+    mine, theirs = np.array([9.0, 1.5]), np.array([5.0, 5.1])
+    assert ratio_ci(mine, theirs).low == -1.0
+    assert ratio_ci(-mine, theirs).high > -1.0
+    # That of what may be negative does.
+    assert ratio_ci(np.array([9.0, -1.5]), theirs).low < -1.0
