@@ -143,13 +143,16 @@ def _tops(panel: Panel) -> tuple[float, float]:
 
 def with_peaks(panel: Panel, repeated: Collection[str] = ()) -> Panel:
     """Return a panel of times with the longest one of each line, also if its lines are drawn
-    without their maxima. Lines that are `repeated` have those of another one.
+    without their maxima, or of queues that are. Lines that are `repeated` have those of another
+    one.
     """
-    if panel.kind not in _OF_TIMES:
+    is_of_queues = panel.kind == "queue" and not (panel.has_bands or panel.has_maxima)
+    if panel.kind not in _OF_TIMES and not is_of_queues:
         return panel
     peaks = []
     for one in panel.curves:
-        values = one.value if one.most is None else one.most
+        most = one.high if is_of_queues else one.most
+        values = one.value if most is None else most
         if one.in_row or one.label in repeated or np.isnan(values).all():
             continue
         at = int(np.nanargmax(values))
@@ -169,8 +172,10 @@ def _peaks_above(panel: Panel, yscale: str | None) -> list[Peak]:
 
 
 def peak_words(panel: Panel, yscale: str | None) -> str:
-    """What to say of the longest times of the lines that are above the axis, if there are some."""
-    lines = {one.label for one in panel.curves if one.draw in ("steps", "line", "dots")}
+    """What to say of the longest times or queues of the lines that are above the axis, if there are
+    some.
+    """
+    lines = {one.label for one in panel.curves if one.draw in ("steps", "line", "dots", "queue")}
     words = []
     for value, label, _, _ in _peaks_above(panel, yscale):
         # In the unit of the axis.
@@ -239,7 +244,7 @@ def _cut_at(panel: Panel, yscale: str | None) -> float | None:
 
     Of medians it leaves out only one interval alone that is far above its neighbours.
     """
-    if not panel.peaks or yscale is not None:
+    if panel.kind not in _OF_TIMES or not panel.peaks or yscale is not None:
         return None
     usual = _usual_time(panel)
     most = panel.peaks[0].value
