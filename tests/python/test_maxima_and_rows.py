@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from matplotlib.axes import Axes
 
-from midflight import Scenario
+from midflight import Flow, Link, Scenario
 from midflight.plot.panels import over_time_figure, shown_panels
+from midflight.plot.stalls import without_short_stalls
 from midflight.plot.strokes import MOST
-from midflight.plot.watched import watch
+from midflight.plot.watched import WatchedRun, watch
 
 
 def _panel_of(axes_of: list[Axes], what: str) -> Axes:
@@ -37,3 +38,44 @@ def test_queues_without_bands_show_or_tell_their_maxima(
     else:
         assert f"most: {most:g} packets, " in axes.get_title("right")
         assert MOST not in labels
+
+
+def _silent(runs: list[WatchedRun], size: float) -> list[list[tuple[float, float]]]:
+    """The times in which nothing arrives of each line, as a figure of this size shows them."""
+    window, (panel,) = shown_panels(runs, ["throughput"], size=size)
+    curves = without_short_stalls(panel, window).curves
+    return [
+        [*zip(one.low.tolist(), one.high.tolist(), strict=True)]
+        for one in curves
+        if one.draw == "stalled" and one.low is not None and one.high is not None
+    ]
+
+
+def test_a_video_that_waits_for_data_has_times_without_arrivals() -> None:
+    """After the outage BBR has one probe through, and then nothing for five seconds; between its
+    segments it has nothing to send for more than a second.
+    """
+    source = Scenario.read("video-tunnel")
+    runs = watch(source, kinds=["throughput"], schemes=["sack", "bbr-linux"])
+    sack, bbr = _silent(runs, 7.16)
+    assert len(sack) == 1
+    assert [round(end) for _, end in bbr] == [48, 53]
+    gaps = np.diff(runs[0].flows[0].times("rcv") / 1e9)
+    assert (gaps > 1).sum() > 5
+
+
+def test_times_without_arrivals_are_drawn_at_any_width() -> None:
+    rates = {"time_s": [0, 60, 67, 120], "rate_mbps": [12, 0, 12, 12]}
+    link = Link(trace={"columns": rates}, delay="40 ms", queue="100 packets")
+    drive = Scenario(links={"cell": link}, flows={"a": Flow()}, end="120 s")
+    runs = watch(drive, kinds=["throughput"], schemes=["sack", "bbr-linux"])
+    wide, narrow = (_silent(runs, size) for size in (7.16, 2.5))
+    assert wide == narrow
+    for line in wide:
+        assert any(begin < 61 and end > 66.9 for begin, end in line)
+    for size in (7.16, 2.5):
+        window, panels = shown_panels(runs, ["throughput"], size=size)
+        figure = over_time_figure(runs, panels, window, size=size)
+        axes = _panel_of(figure.axes, "Throughput")
+        bars = [one for one in axes.lines if one.get_marker() == "|" and len(one.get_xdata()) == 2]
+        assert len(bars) == sum(map(len, wide))

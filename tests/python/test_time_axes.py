@@ -19,7 +19,7 @@ from midflight.plot.marks import EVENTS, STALL
 from midflight.plot.panel_scales import CUT, mark_cut_lines, peak_words, scale_of, with_peaks
 from midflight.plot.panels import over_time_figure, panel_rows, shown_panels
 from midflight.plot.room import Room
-from midflight.plot.strokes import seen_stalls
+from midflight.plot.stalls import without_short_stalls
 from midflight.plot.watched import watch
 
 
@@ -112,33 +112,35 @@ def test_a_single_link_has_no_band() -> None:
 
 
 @pytest.mark.parametrize(
-    ("at", "ends", "is_seen"),
+    ("ends", "is_drawn"),
     [
-        ([10.0], (9.5, 11.0), False),
-        ([10.0], (9.5, 20.0), True),
-        # Side by side timeouts cover all of it.
-        ([10.0, 13.0, 16.0, 19.0], (9.5, 20.0), False),
-        ([], (9.5, 20.0), True),
+        ((9.5, 10.4), False),
+        ((9.5, 11.0), True),
         # Beyond the time that is shown.
-        ([], (99.0, 140.0), False),
+        ((99.5, 140.0), False),
+        ((98.0, 140.0), True),
     ],
 )
-def test_a_stall_behind_its_timeouts_is_not_in_the_legend(
-    at: list[float], ends: tuple[float, float], is_seen: bool
+def test_times_without_arrivals_that_are_too_short_are_told(
+    ends: tuple[float, float], is_drawn: bool
 ) -> None:
-    """A point is a second here, and a mark as wide as 3.4."""
-    assert EVENTS["timeout"].size == pytest.approx(3.4)
-    low, high = np.array([ends[0]]), np.array([ends[1]])
-    how: Any = {"flow": "a", "scheme": "sack", "in_row": True}
-    stall = Curve(STALL, "stalled", low, np.zeros(1), low=low, high=high, **how)
-    marks = Curve("timeout", "timeout", np.array(at), np.zeros(len(at)), **how)
-    panel = Panel("throughput", "Throughput", "Mbit/s", [stall, marks])
-    assert len(seen_stalls(stall, panel, Room(100 / 72, (0.0, 100.0))).time_s) == is_seen
-    # Those of another line do not hide it.
-    marks = Curve("timeout", "timeout", np.array(at), np.zeros(len(at)), flow="b", in_row=True)
-    panel = Panel("throughput", "Throughput", "Mbit/s", [stall, marks])
-    is_long = min(ends[1], 100.0) - ends[0] > 4
-    assert len(seen_stalls(stall, panel, Room(100 / 72, (0.0, 100.0))).time_s) == is_long
+    """Timeouts in them make no difference, nor does the width of a figure."""
+
+    def stall(ends: tuple[float, float], flow: str) -> Curve:
+        low, high = np.array([ends[0]]), np.array([ends[1]])
+        how: Any = {"flow": flow, "in_row": True}
+        return Curve(STALL, "stalled", low, np.zeros(1), low=low, high=high, **how)
+
+    marks = Curve("timeout", "timeout", np.array([ends[0]]), np.zeros(1), flow="a", in_row=True)
+    panel = Panel("throughput", "Throughput", "Mbit/s", [stall(ends, "a"), marks])
+    found = without_short_stalls(panel, (0.0, 100.0))
+    assert len(found.curves[0].time_s) == is_drawn
+    said = "not drawn: 1 time in which nothing arrives, of less than 1 s"
+    assert found.detail == ("" if is_drawn else said)
+    # It is drawn beside a long one of another line.
+    panel = replace(panel, curves=[*panel.curves, stall((5.0, 200.0), "b")])
+    assert without_short_stalls(panel, (0.0, 100.0)) is panel or not is_drawn
+    assert len(without_short_stalls(panel, (0.0, 100.0)).curves[0].time_s) == 1
 
 
 def test_the_legend_has_the_stalls_that_are_seen(tmp_path: Path) -> None:
@@ -156,6 +158,8 @@ def test_the_legend_has_the_stalls_that_are_seen(tmp_path: Path) -> None:
     assert STALL in drawn
     assert any("timeout" in word for word in words_of(figure))
     assert STALL not in words_of(figure)
+    said = [axes.get_title("right") for axes in figure.axes]
+    assert any("in which nothing arrives, of less than 6.06 s" in one for one in said)
 
 
 def test_both_kinds_of_timeouts_are_one_entry() -> None:

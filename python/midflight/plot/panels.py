@@ -51,6 +51,7 @@ from midflight.plot.room import (
     draw_outages,
     seen_holes,
 )
+from midflight.plot.stalls import without_short_stalls
 from midflight.plot.strokes import (
     LINES,
     MOST,
@@ -62,7 +63,6 @@ from midflight.plot.strokes import (
     is_stroked,
     row_height,
     rows_of,
-    seen_stalls,
     share_above,
     usual_line,
 )
@@ -366,6 +366,7 @@ def _figure(
     shared |= dict.fromkeys(with_one_scale(panels, _scale), "log")
     width, _ = size_in(size, (PAGE_IN, 1.0))
     room = Room(max(0.5, width - 0.65), window)
+    panels = [without_short_stalls(panel, window) for panel in panels]
     panels = [without_overlaps(without_many(panel, room), room) for panel in panels]
     heads = [
         _head(one, () if number else lacks, room, _scale(one)) for number, one in enumerate(panels)
@@ -402,7 +403,7 @@ def _figure(
             widths = dict(zip(map(id, apart), found, strict=True))
             for number, one in enumerate(shown_curves):
                 if one.in_row:
-                    draw_in_row(axes, seen_stalls(one, panel, room), rows)
+                    draw_in_row(axes, one, rows)
                     continue
                 # That of a link is told by its dashes, with its colour.
                 marked = several and not (one.draw == "queue" and len(runs) == 1)

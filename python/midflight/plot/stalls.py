@@ -8,43 +8,55 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from midflight.plot.bins import Places
-from midflight.plot.curves import Curve, Values, WatchedRun
-from midflight.plot.history import History
+from midflight.plot.curves import Curve, Panel, Values, WatchedRun
+from midflight.plot.history import NS_PER_S, History, Steps
 from midflight.plot.marks import STALL
 
-__all__ = ["Heard", "least_stall_s", "stalls_of"]
+__all__ = ["Heard", "least_stall_s", "pipe_of_workload", "stalls_of", "without_short_stalls"]
 
 #: A time without arrivals is a stall if it lasts so long, and so many median RTTs, ...
 _LEAST_S, _TRIPS = 1.0, 3.0
 #: ... or this share of a stall of another line that it overlaps.
 _ALIKE = 0.5
+#: Shorter ones than this share of the time that is shown are not drawn.
+_LEAST_SHARE = 0.01
 
 
 class Heard(NamedTuple):
     """The arrivals of a line in seconds, ascending, its throughput and timeouts, and the shortest
-    time without arrivals that is a stall without a timeout, in seconds.
+    time without arrivals that is a stall without a timeout, in seconds; with a `pipe` only while
+    that is not empty.
     """
 
     arrivals_s: Values
     line: Curve
     timeouts: Sequence[Curve]
     least_s: float
+    pipe: Steps | None = None
 
 
 def least_stall_s(run: WatchedRun, flow: History) -> float:
     """The shortest time without arrivals that is a stall without a timeout, in seconds; infinite
-    for a flow of an application, which may have nothing to send.
+    for a flow of an application of which it is not known when it has nothing to send.
     """
-    if run.workload_of(flow) is not None:
+    pipe = pipe_of_workload(run, flow)
+    if pipe is not None and not len(pipe.value):
         return math.inf
     trips = flow.values("rtt_sample")
     return max(_LEAST_S, _TRIPS * float(np.median(trips)) if len(trips) else 0.0)
+
+
+def pipe_of_workload(run: WatchedRun, flow: History) -> Steps | None:
+    """The pipe of a flow of an application, which may have nothing to send; None for others."""
+    return None if run.workload_of(flow) is None else flow.pipe
 
 
 def stalls_of(lines: Sequence[Heard], *, alone: bool) -> Iterator[list[Curve]]:
@@ -76,11 +88,23 @@ def _own_stalls(one: Heard) -> Places:
     """The places of the arrivals that end stalls of a line: around timeouts, and long ones."""
     at = np.concatenate([np.empty(0), *(marks.time_s for marks in one.timeouts)])
     after = np.searchsorted(one.arrivals_s, at, side="right")
-    after = np.union1d(
-        after, _shown(one, np.flatnonzero(np.diff(one.arrivals_s) >= one.least_s) + 1)
-    )
+    long = np.flatnonzero(np.diff(one.arrivals_s) >= one.least_s) + 1
+    after = np.union1d(after, _shown(one, _while_sending(one, long)))
     found: Places = after[(after > 0) & (after < len(one.arrivals_s))].astype(np.int64)
     return found
+
+
+def _while_sending(one: Heard, after: Places) -> Places:
+    """Those of times without arrivals, by the places of the arrivals that end them, in which the
+    sender of an application always waits for something.
+    """
+    if one.pipe is None:
+        return after
+    time, value = one.pipe.time_ns / NS_PER_S, one.pipe.value
+    first = np.maximum(np.searchsorted(time, one.arrivals_s[after - 1], side="right") - 1, 0)
+    until = np.searchsorted(time, one.arrivals_s[after], side="left")
+    waits = [bool((value[a : max(a + 1, b)] > 0).all()) for a, b in zip(first, until, strict=True)]
+    return after[np.array(waits, np.bool_)]
 
 
 def _alike(one: Heard, others: Sequence[tuple[float, float]]) -> Places:
@@ -101,4 +125,41 @@ def _shown(one: Heard, after: Places) -> Places:
     time = one.line.time_s
     is_shown = (one.arrivals_s[after] > time[0]) & (one.arrivals_s[after - 1] < time[-1])
     found: Places = after[is_shown]
+    return found
+
+
+def without_short_stalls(panel: Panel, window: tuple[float, float]) -> Panel:
+    """Return a panel without times without arrivals that are shorter than a hundredth of the time
+    shown, but for those beside one of another line that is not; its text has their number.
+    """
+    least = _LEAST_SHARE * (window[1] - window[0])
+    curves, dropped = [], 0
+    for one in panel.curves:
+        kept = _long_enough(one, window, least)
+        if kept is None or one.low is None or one.high is None:
+            curves.append(one)
+            continue
+        for other in panel.curves:
+            long = None if other is one else _long_enough(other, window, least)
+            if long is not None and other.low is not None and other.high is not None:
+                for low, high in zip(other.low[long], other.high[long], strict=True):
+                    kept |= (one.low < high) & (one.high > low)
+        dropped += int((~kept).sum())
+        how: Any = {"low": one.low[kept], "high": one.high[kept]}
+        curves.append(replace(one, time_s=one.time_s[kept], value=one.value[kept], **how))
+    if not dropped:
+        return panel
+    what = "times in which nothing arrives" if dropped > 1 else "time in which nothing arrives"
+    said = f"not drawn: {dropped} {what}, of less than {least:.3g} s"
+    return replace(panel, curves=curves, detail="; ".join(filter(None, (panel.detail, said))))
+
+
+def _long_enough(one: Curve, window: tuple[float, float], least: float) -> NDArray[np.bool_] | None:
+    """Which times without arrivals of a curve are shown for so long, in seconds; None for others
+    than these.
+    """
+    if one.draw != "stalled" or one.label != STALL or one.low is None or one.high is None:
+        return None
+    shown = np.minimum(one.high, window[1]) - np.maximum(one.low, window[0])
+    found: NDArray[np.bool_] = shown >= least
     return found

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from midflight.plot.crowded import with_room
 from midflight.plot.curves import Curve, Draw, Panel
@@ -35,7 +33,6 @@ __all__ = [
     "is_stroked",
     "row_height",
     "rows_of",
-    "seen_stalls",
     "share_above",
     "usual_line",
 ]
@@ -45,8 +42,6 @@ PANEL_IN = 1.25
 _MARKERS = 7
 #: The share of the height of a panel for a row of marks, and for all.
 _ROW, _ROWS = 0.085, 0.34
-#: The line of a stall is seen if so much of it is not behind marks, in points.
-_LEAST_STALL_PT = 4.0
 #: So few dots are no band.
 _FEW_DOTS = 300
 #: A colour whose parts differ by no more than this is a grey.
@@ -281,48 +276,6 @@ def draw_in_row(axes: Axes, one: Curve, rows: Mapping[int, float]) -> None:
     )
     if is_first:
         axes.plot([], [], ls="none", label=one.label, **_mark(event, None if alone else "0.3"))
-
-
-def seen_stalls(one: Curve, panel: Panel, room: Room) -> Curve:
-    """Stalls whose lines can be seen, as they are not behind the marks of timeouts, and those at
-    the same time as one of another line that is seen; other marks.
-    """
-    if one.low is None or one.high is None or not _is_of_stalls(one):
-        return one
-    kept = _are_seen(one, panel, room)
-    for other in (other for other in panel.curves if _is_of_stalls(other) and other is not one):
-        for low, high in np.transpose([other.low, other.high])[_are_seen(other, panel, room)]:
-            kept |= (one.low < high) & (one.high > low)
-    low, high = one.low[kept], one.high[kept]
-    return replace(one, time_s=one.time_s[kept], value=one.value[kept], low=low, high=high)
-
-
-def _is_of_stalls(one: Curve) -> bool:
-    return one.draw == "stalled" and one.label == STALL
-
-
-def _are_seen(one: Curve, panel: Panel, room: Room) -> NDArray[np.bool_]:
-    """Which stalls of a line are not behind the marks of its timeouts."""
-    assert one.low is not None
-    assert one.high is not None
-    point = room.point_s
-    mine = (one.flow, one.scheme)
-    half = EVENTS["timeout"].size * point / 2 + 0.5 * point
-    at = [
-        time
-        for other in panel.curves
-        if other.draw in ("timeout", "spurious") and (other.flow, other.scheme) == mine
-        for time in other.time_s
-    ]
-
-    def is_seen(low: float, high: float) -> bool:
-        low, high = max(low, room.window[0]), min(high, room.window[1])
-        covered = [end for time in sorted(at) for end in (time - half, time + half)]
-        edges = [low, *np.clip(covered, low, high).tolist(), high]
-        free = (b - a for a, b in zip(edges[::2], edges[1::2], strict=True))
-        return float(max(free)) >= _LEAST_STALL_PT * point
-
-    return np.array([is_seen(*ends) for ends in zip(one.low, one.high, strict=True)], np.bool_)
 
 
 def _draw_stalls(axes: Axes, one: Curve, rows: Mapping[int, float]) -> None:

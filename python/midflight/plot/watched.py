@@ -47,7 +47,7 @@ from midflight.plot.marks import GROUPS, check_marks, timeouts
 from midflight.plot.options import as_names, time_words
 from midflight.plot.queues import INTERVALS, queue_panel
 from midflight.plot.sender_panels import cwnd_panel, pipe_panel, rates_panel, sequence_panel
-from midflight.plot.stalls import Heard, least_stall_s, stalls_of
+from midflight.plot.stalls import Heard, least_stall_s, pipe_of_workload, stalls_of
 from midflight.plot.style import PAGE_IN, SERIES
 from midflight.plot.timed import Times, lines_of, unit_of
 from midflight.refusal import refusal
@@ -476,7 +476,8 @@ def _throughput(runs: Sequence[WatchedRun], window: tuple[float, float], interva
             value = np.append(means, means[-1])
             line = Curve(draw="steps", time_s=edges, value=value, of_intervals=True, **how)
             marks = timeouts(flow, line, alone=is_alone(runs))
-            found.append(Heard(at, line, marks, least_stall_s(run, flow)))
+            heard = Heard(at, line, marks, least_stall_s(run, flow), pipe_of_workload(run, flow))
+            found.append(heard)
     for one, stalls in zip(found, stalls_of(found, alone=is_alone(runs)), strict=True):
         curves += [one.line, *stalls, *one.timeouts]
     drawn = [one for one in curves if len(one.time_s)]
