@@ -79,3 +79,19 @@ def test_times_without_arrivals_are_drawn_at_any_width() -> None:
         axes = _panel_of(figure.axes, "Throughput")
         bars = [one for one in axes.lines if one.get_marker() == "|" and len(one.get_xdata()) == 2]
         assert len(bars) == sum(map(len, wide))
+
+
+@pytest.mark.parametrize("segment", ["4 s", "6 s"])
+def test_means_of_a_video_have_whole_segments(segment: str) -> None:
+    """Where a video takes a segment every few seconds its mean is the video's rate."""
+    source = Scenario.read("video-tunnel", sets={"set.video_segment": segment})
+    runs = watch(source, kinds=["throughput"], schemes=["sack", "bbr-linux"])
+    _, (panel,) = shown_panels(runs, ["throughput"])
+    length = float(segment.removesuffix(" s"))
+    assert panel.detail == f"means of {length:g} s"
+    for one in (one for one in panel.curves if one.draw == "steps"):
+        steady = one.value[(one.time_s > 75) & (one.time_s < 95)]
+        assert steady.max() < 1.2 * steady.min()
+    # Much shorter ones show when it loads.
+    _, (panel,) = shown_panels(runs, ["throughput"], 70.0, 90.0)
+    assert panel.detail == "means of 0.5 s"

@@ -28,6 +28,7 @@ __all__ = [
     "frames_of",
     "has_events",
     "objects_of",
+    "segments_of",
     "stalls_of",
 ]
 
@@ -139,6 +140,18 @@ def frames_of(flow: History, deadline_s: float | None = None) -> Frames:
 
 def deadlines_of(source: RunSource, policies: Policies | None = None) -> Mapping[str, float]:
     """Return the deadlines of frames of a scenario's calls, in seconds, by the flows' names."""
+    return _times_of(source, policies, "call", "call_deadline")
+
+
+def segments_of(source: RunSource, policies: Policies | None = None) -> Mapping[str, float]:
+    """Return how long a segment of a scenario's videos plays, in seconds, by the flows' names."""
+    return _times_of(source, policies, "video", "video_segment")
+
+
+def _times_of(
+    source: RunSource, policies: Policies | None, workload: str, knob: str
+) -> Mapping[str, float]:
+    """A time of the flows with a workload, in seconds, by their names."""
     if isinstance(source, SetupSource):
         return {}
     from midflight import parse_duration
@@ -146,13 +159,13 @@ def deadlines_of(source: RunSource, policies: Policies | None = None) -> Mapping
     scenario = json.loads(plan_of(source, policies=policies).canonical)
     found: dict[str, float] = {}
     for name, flow in scenario["flows"].items():
-        if flow.get("workload") != "call":
+        if flow.get("workload") != workload:
             continue
         said = {**(scenario.get("set") or {}), **(flow.get("set") or {})}
-        deadline = parse_duration(str(said.get("call_deadline", _usual("call", "call_deadline"))))
+        time = parse_duration(str(said.get(knob, _usual(workload, knob))))
         count = int(flow.get("count") or 1)
         names = [name] if count == 1 else [f"{name}-{number}" for number in range(count)]
-        found |= dict.fromkeys(names, deadline / NS_PER_S)
+        found |= dict.fromkeys(names, time / NS_PER_S)
     return found
 
 

@@ -154,6 +154,8 @@ class WatchedRun:
     recorded: Mapping[str, Followed] = field(default_factory=dict)
     #: The deadlines of the frames of those that are calls, in seconds, by their names.
     deadlines: Mapping[str, float] = field(default_factory=dict)
+    #: How long a segment of those that are videos plays, in seconds, by their names.
+    segments: Mapping[str, float] = field(default_factory=dict)
     #: The time shown, in seconds, if that is not the whole run.
     window: tuple[float, float] | None = None
     _rows: dict[bool, dict[int, NDArray[np.int64]]] = field(

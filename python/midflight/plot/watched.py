@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from midflight.plot.application_panels import buffer_panel, frames_panel, objects_panel
-from midflight.plot.applications import OF_APPLICATIONS, deadlines_of, has_events
+from midflight.plot.applications import OF_APPLICATIONS, deadlines_of, has_events, segments_of
 from midflight.plot.bins import bin_edges
 from midflight.plot.curves import (
     Curve,
@@ -108,6 +108,8 @@ _MOST_FIT = 0.9
 _LEAST_INTERVALS = 20
 #: However short requested intervals are, a figure has no more, many for each of its pixels.
 _MOST_INTERVALS = 100_000
+#: Of a video's segment an interval of means has so much at the most, or whole ones.
+_MOST_OF_SEGMENT = 0.25
 #: Slopes that differ by less than this share are the same.
 _STRAIGHT = 0.02
 
@@ -212,6 +214,7 @@ def watched_runs(
         for name, one in (source if isinstance(source, Mapping) else {"": source}).items()
     }
     deadlines = {name: deadlines_of(one, policies) for name, one in by_name.items()}
+    segments = {name: segments_of(one, policies) for name, one in by_name.items()}
     recorded = {name: followed_of(one, policies) for name, one in by_name.items()}
     paths = _paths(by_name, policies) if isinstance(source, Mapping) else {}
     listed = [event for kind in kinds for event in (*_EVENTS[kind], _OF_INTERVALS)]
@@ -231,6 +234,7 @@ def watched_runs(
             names = names if few else names[:1] if schemes else [usual_flow(source, names)]
         how_run: Any = {"path": paths.get(name_of_source, "")}
         how_run |= {"deadlines": deadlines[name_of_source], "recorded": recorded[name_of_source]}
+        how_run |= {"segments": segments[name_of_source]}
         one = WatchedRun(scheme, setup, [], names=names_of(source), **how_run)
         names = names[:most_flows]
         # A run is simulated for each flow, and once more for the links.
@@ -301,7 +305,7 @@ def panels_of(
     check_interval(interval_s, window, longest(runs).end_ns / NS_PER_S)
     several = sum(len(one.flows) for one in runs) > 1
     most = width_in * (_MOST_OF_SEVERAL if several else _MOST_PER_IN)
-    interval = interval_s or _usual_interval(longest(runs), window, most)
+    interval = interval_s or _of_whole_segments(runs, _usual_interval(longest(runs), window, most))
     marked = check_marks(marks)
     left_out = {
         draw
@@ -387,6 +391,17 @@ def _usual_interval(run: WatchedRun, window: tuple[float, float], most: float) -
         return float(np.mean(aside <= near)) > _MOST_FIT
 
     return next((one for one in shorter if one >= max(trip, shown / most) and fits(one)), usual)
+
+
+def _of_whole_segments(runs: Sequence[WatchedRun], interval: float) -> float:
+    """An interval of means that has whole segments of the videos shown, or is much shorter than
+    these: means of half a segment of a flow that is on and off would depend on where they begin.
+    """
+    shown = (run.segments.get(flow.flow) for run, flow, _ in each_line(runs))
+    for segment in sorted({one for one in shown if one}):
+        if interval > _MOST_OF_SEGMENT * segment * (1 + 1e-9):
+            interval = segment * math.ceil(interval / segment - 1e-9)
+    return interval
 
 
 def _corners(time_s: Values, value: Values, near_s: float) -> Values:
