@@ -7,6 +7,7 @@ import pytest
 from matplotlib.axes import Axes
 
 from midflight import Flow, Link, Scenario
+from midflight.plot.line_looks import look_of
 from midflight.plot.panels import over_time_figure, shown_panels
 from midflight.plot.stalls import without_short_stalls
 from midflight.plot.strokes import MOST
@@ -95,3 +96,30 @@ def test_means_of_a_video_have_whole_segments(segment: str) -> None:
     # Much shorter ones show when it loads.
     _, (panel,) = shown_panels(runs, ["throughput"], 70.0, 90.0)
     assert panel.detail == "means of 0.5 s"
+
+
+def test_rows_of_marks_of_flows_of_a_scheme_are_told_apart() -> None:
+    """They are in the order of the legend, each with the marker of its flow."""
+    runs = watch(Scenario.read("household"), kinds=["throughput", "queue"])
+    looks = [look_of(one) for one in runs[0].looks]
+    assert looks[0].colour == looks[2].colour != looks[1].colour
+    assert len({one.marker for one in looks}) == 3
+    for kinds in (["throughput", "queue"], ["queue"]):
+        window, panels = shown_panels(runs, kinds)
+        figure = over_time_figure(runs, panels, window)
+        axes = _panel_of(figure.axes, "Queue")
+        beside = [
+            one for one in axes.lines if [*one.get_xdata()] == [1.0] and not one.get_clip_on()
+        ]
+        assert [one.get_marker() for one in beside] == [one.marker for one in looks]
+        heights = [float(one.get_ydata()[0]) for one in beside]
+        assert heights == sorted(heights, reverse=True)
+        crosses = {
+            one.get_markeredgecolor(): float(one.get_ydata()[0])
+            for one in axes.lines
+            if one.get_marker() == "x" and len(one.get_xdata())
+        }
+        assert {crosses[looks[1].colour]} == {heights[1]}
+        (legend,) = figure.legends
+        words = [text.get_text() for text in legend.get_texts()]
+        assert {"film, sack (CUBIC)", "page, enhanced"} <= {*words}

@@ -99,21 +99,21 @@ def line_named_by(label: str, x_title: str) -> list[str]:
 
 
 def look_of(place: int) -> Look:
-    """Return the look of a place: one of `SERIES`, or beyond its end the colour and the marker of
-    one of them with the line style of another one (`of_same_colour`).
+    """Return the look of a place: one of `SERIES`, or beyond its end the colour of one of them with
+    the line style and the marker of another one (`of_same_colour`).
     """
     style, plain = divmod(place, len(SERIES))
-    return SERIES[plain] if style == 0 else replace(SERIES[plain], line=SERIES[style - 1].line)
+    return SERIES[plain] if style == 0 else replace(SERIES[style - 1], colour=SERIES[plain].colour)
 
 
 def plain_look(place: int) -> int:
-    """Return the place in `SERIES` of the colour and the marker of a look."""
+    """Return the place in `SERIES` of the colour of a look."""
     return place % len(SERIES)
 
 
 def of_same_colour(look: int, style: int) -> int:
-    """Return the place of a look with the colour and marker of another one, and the line style of
-    the place `style` in `SERIES`.
+    """Return the place of a look with the colour of another one, and the line style and the marker
+    of the place `style` in `SERIES`.
     """
     return len(SERIES) * (style + 1) + plain_look(look)
 
@@ -122,9 +122,9 @@ def looks_of_flows(senders: Sequence[str], flows: Sequence[str]) -> list[int]:
     """Return for each line over time, with its sender (a scheme, a value) and its flow, the place
     of its look (`look_of`).
 
-    Several flows of one of several senders have its colour and marker, and each flow a line style.
-    With more flows than there are styles, and without names of senders, each line has its own
-    colour (`looks_of`).
+    Several flows of one of several senders have its colour, and each flow a line style and a
+    marker, none of a sender with a single line. With more flows than there are styles, and without
+    names of senders, each line has its own colour (`looks_of`).
     """
     lines, names = Counter(senders), list(dict.fromkeys(senders))
     several = [sender for sender in names if lines[sender] > 1]
@@ -134,6 +134,8 @@ def looks_of_flows(senders: Sequence[str], flows: Sequence[str]) -> list[int]:
     each = list(zip(senders, flows, strict=True))
     # A flow has the same style with all senders, if there are enough.
     shared = list(dict.fromkeys(flow for sender, flow in each if sender in several))
+    taken = {colours[sender] for sender in names if sender not in several}
+    styles = [one for one in range(len(SERIES)) if one not in taken]
     found = []
     for sender, flow in each:
         if sender not in several:
@@ -141,7 +143,7 @@ def looks_of_flows(senders: Sequence[str], flows: Sequence[str]) -> list[int]:
             continue
         own = [one for name, one in each if name == sender]
         style = (shared if len(shared) <= len(_STYLES) else own).index(flow)
-        found.append(of_same_colour(colours[sender], style))
+        found.append(of_same_colour(colours[sender], styles[style]))
     return found
 
 

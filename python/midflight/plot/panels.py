@@ -60,7 +60,9 @@ from midflight.plot.strokes import (
     Stroke,
     draw_curve,
     draw_in_row,
+    draw_row_names,
     is_stroked,
+    line_sample,
     row_height,
     rows_of,
     share_above,
@@ -394,7 +396,8 @@ def _figure(
             bands |= unnamed_entries(run.stretches, room)
             bands |= draw_handovers(grid[0], run, room, (row, len(shown)))
         for axes, panel, head in zip(grid[has_band:], panels, heads, strict=True):
-            rows = rows_of(panel, each if len(each) > 1 else ())
+            looks = [look for run in runs for look in run.looks]
+            rows = rows_of(panel, each if len(each) > 1 else (), looks)
             shown_curves = within_scale(panel, _scale(panel), _asked_top(panel))
             apart = [one for one in shown_curves if is_stroked(one) and one.look in styles]
             apart = [one for one in apart if one.label not in same]
@@ -422,6 +425,8 @@ def _figure(
                 _outages(axes, stretches, room)
                 draw_outages(axes, longest(runs).moments.outages, room)
             draw_holes(axes, [hole for _, hole in _holes(runs)], room)
+            if several and rows:
+                draw_row_names(axes, rows)
             axes.set_ylabel(panel.what)
             axes.set_title(labelled(panel.line), loc="left", fontsize=SMALL_PT, pad=2)
             scale_of(axes, panel, _scale(panel), share_above(rows))
@@ -433,6 +438,15 @@ def _figure(
                 entries.setdefault(label, handle)
         grid[-1].set_xlabel(time_title((run.recorded, run.end_ns) for run in runs))
         figure.align_ylabels(grid[has_band:])
+        # Flows may have only marks: those of a queue.
+        marked_looks = {one.look for panel in panels for one in panel.curves if one.in_row}
+        only_marked = {
+            label: line_sample(look)
+            for run in runs
+            for label, look in zip(run.labels, run.looks, strict=True)
+            if look in marked_looks and label not in entries and label not in same
+        }
+        entries = only_marked | entries
         # The lines come first, then what their marks are.
         marks = {
             OUTAGE,
@@ -443,6 +457,7 @@ def _figure(
         entries = dict(sorted(entries.items(), key=lambda entry: entry[0] in marks)) | bands
         entries = _joined_timeouts(entries)
         lines = {one.label for panel in panels for one in panel.curves if one.draw in LINES}
+        lines |= only_marked.keys()
         entries = {
             f"{name} (same as {same[name]})" if name in same else name: usual_line(handle)
             if name in lines

@@ -30,7 +30,9 @@ __all__ = [
     "Stroke",
     "draw_curve",
     "draw_in_row",
+    "draw_row_names",
     "is_stroked",
+    "line_sample",
     "row_height",
     "rows_of",
     "share_above",
@@ -225,23 +227,58 @@ def _mark(event: Event, colour: str | None) -> dict[str, Any]:
     return how | {"mfc": edge if event.is_filled else "white" if event.marker in "^v" else "none"}
 
 
-def rows_of(panel: Panel, gaps: Sequence[WatchedRun] = ()) -> dict[int, float]:
+def rows_of(
+    panel: Panel, gaps: Sequence[WatchedRun] = (), legend: Sequence[int] = ()
+) -> dict[int, float]:
     """The heights, as shares of the panel's, of the rows of marks above the lines: by the look of a
-    line where there are several, by the kind of the mark for a single one. Runs with gaps have rows
-    for them.
+    line where there are several, in the order of those of the legend, by the kind of the mark for a
+    single one. Runs with gaps have rows for them.
     """
     marks = [one for one in panel.curves if one.in_row]
     looks = {one.look for one in marks if one.look is not None}
     looks |= {run.looks[0] for run in gaps if run.gaps}
-    # In the order of the legend.
     lines = [one.look for one in panel.curves if one.draw in LINES]
-    order = dict.fromkeys([*lines, *(run.looks[0] for run in gaps), *sorted(looks)])
+    order = dict.fromkeys([*legend, *lines, *(run.looks[0] for run in gaps), *sorted(looks)])
     rows = [one for one in order if one is not None and one in looks]
     if not rows:
         drawn: Sequence[Draw] = ["timeout" if one.draw == "stalled" else one.draw for one in marks]
         rows = sorted({EVENTS[one].row for one in drawn if one in EVENTS})
     height = row_height(len(rows))
     return {row: 1 - height * (place + 0.5) for place, row in enumerate(rows)}
+
+
+def draw_row_names(axes: Axes, rows: Mapping[int, float]) -> None:
+    """Draw beside each row of marks the marker of its line, if some rows have the same colour."""
+    from matplotlib.transforms import offset_copy
+
+    looks = {row: look_of(row) for row in rows}
+    if len({one.colour for one in looks.values()}) == len(rows):
+        return
+    beside = offset_copy(axes.transAxes, axes.get_figure(root=True), x=5, units="points")
+    for row, look in looks.items():
+        axes.plot(
+            [1.0],
+            [rows[row]],
+            transform=beside,
+            clip_on=False,
+            marker=look.marker,
+            ms=0.8 * look.size,
+            mfc=look.colour if look.filled else "white",
+            mec=look.colour,
+            mew=0.8,
+            ls="none",
+        )
+
+
+def line_sample(place: int) -> Any:
+    """A line for the legend with the look of a place."""
+    from matplotlib.lines import Line2D
+
+    look = look_of(place)
+    how: Any = {"color": look.colour, "linestyle": look.line, "linewidth": LINE_PT}
+    how |= {"marker": look.marker, "markersize": 0.8 * look.size, "markeredgewidth": 0.8}
+    how["markerfacecolor"] = look.colour if look.filled else "white"
+    return Line2D([], [], **how)
 
 
 def row_height(rows: int) -> float:

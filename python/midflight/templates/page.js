@@ -73,7 +73,8 @@ function readColours() {
 }
 const colourOf = look => data.colours[dark.matches ? 1 : 0][look];
 const colour = run => colourOf(run.look);
-const shapeOf = look => Shapes.ofLooks[look % Shapes.ofLooks.length];
+/** The shape of a look; beyond the plain ones that of its line style. */
+const shapeOf = look => Shapes.ofLooks[look < Shapes.ofLooks.length ? look : Math.floor(look / Shapes.ofLooks.length) - 1];
 const shape = run => shapeOf(run.look);
 /** The dashes of a look, in pixels of its line. */
 const dashOf = look => data.dashes[look].map(one => 1.7 * one);
