@@ -138,6 +138,11 @@ def _title(asked: Sweep, title: str) -> str:
     """The title of a sweep, which names its axes, by their words."""
     from midflight.plot.names import column_name, within_text
 
+    base, over, axes = title.rpartition(f", over {', '.join(asked.axes)}")
+    if over and not axes:
+        # What the scenario's title says of an axis holds for one of its values.
+        but = "" if ", but " in base else "but "
+        title = f"{base}, {but}over several values of {', '.join(asked.axes)}"
     for key in sorted(asked.axes, key=len, reverse=True):
         if "." in key:
             title = title.replace(key, within_text(column_name(key)))
@@ -282,8 +287,6 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
         yield {"image": image(axis_figure(data)), "caption": caption}
     shares = spread_of(columns, "cdf", value=metric, by=by)
     caption = f"{of}: the share of runs with at most that value."
-    if shares.detail:
-        caption += f" {shares.detail}."
     yield {"image": image(spread_figure(shares)), "caption": caption}
     if len(free) >= 2:
         yield from _maps(asked, every_flow, metric, free[:2], image)

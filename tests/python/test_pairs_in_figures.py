@@ -4,16 +4,22 @@ that are far longer than the others.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from midflight.plot import figure_of, plot_spread
+from midflight import MidflightError
+from midflight.cli import main
+from midflight.plot import figure_of, plot_axis, plot_spread
+from midflight.plot.axis import axis_data, lines_name
 from midflight.plot.compared import usual_ends
+from midflight.plot.spread import spread_of
 from midflight.results import ratio_ci
 
 DELAY, GAP = "links.lte.delay", "handoffs.0.gap"
+SCHEME, AT = "flows.download.scheme", "handoffs.0.at"
 GAPS, DELAYS, SCHEMES = ("1s", "2s", "4s", "6s"), ("10ms", "40ms", "160ms"), ("enhanced", "freeze")
 Point = tuple[str, str, str]
 
@@ -131,3 +137,84 @@ def test_no_interval_of_a_ratio_of_times_begins_below_0() -> None:
     assert ratio_ci(-mine, theirs).high > -1.0
     # That of what may be negative does.
     assert ratio_ci(np.array([9.0, -1.5]), theirs).low < -1.0
+
+
+@pytest.fixture(scope="module")
+def instants(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two schemes, compared over instants of which one is after the end of the transfer."""
+    folder = tmp_path_factory.mktemp("instants") / "out"
+    words = ["--axis", f"{SCHEME}=sack,freeze", "--axis", f"{AT}=0.2s,0.4s,8s"]
+    words += ["--compare", SCHEME, "--out", str(folder)]
+    assert main(["sweep", "wifi-to-lte", *words]) == 0
+    return folder
+
+
+def test_a_figure_says_that_flows_were_done_before_the_handoff(instants: Path) -> None:
+    words = "2 of 6 flows were done before the handoff"
+    (axes,) = figure_of(plot_axis, instants, x=AT).axes
+    assert words in said_in(axes)
+    for kind in ("box", "cdf"):
+        (axes,) = figure_of(plot_spread, instants, kind, value="duration_ns").axes
+        assert words in said_in(axes)
+    (axes,) = figure_of(plot_axis, instants, x=AT, where={"met_handoff": "1"}).axes
+    assert "done before" not in said_in(axes)
+
+
+def test_what_gives_a_curve_over_pooled_instants_is_named(
+    instants: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["plot", str(instants), "--out", str(tmp_path / "x.png")]
+    assert main(words) == 0
+    said = capsys.readouterr().err
+    assert f"--kind median --x {AT} is a curve" in said
+    assert f"midflight sweep with --by {AT}" in said
+    assert main([*words, "--kind", "median"]) == 0
+    assert "midflight sweep" not in capsys.readouterr().err
+    asked = ["--kind", "heatmap", "--x", AT, "--y", "value", "--value", "ratio"]
+    assert main([*words, *asked]) == 2
+    said = capsys.readouterr().err
+    assert f"--x {AT}: the comparison" in said
+    assert f"--by {AT}, which compares at each of them" in said
+    with pytest.raises(MidflightError, match="pools its values; run the sweep again"):
+        plot_spread(instants, tmp_path / "x.png", "heatmap", x=AT, y="value", value="ratio")
+
+
+@pytest.mark.parametrize(
+    ("done", "more"),
+    [
+        (4, None),
+        (3, ""),
+        (2, " (without a median: half or more)"),
+        (0, " (without a box: most)"),
+    ],
+)
+def test_arrows_of_boxes_say_how_many_runs_did_not_finish(done: int, more: str | None) -> None:
+    times = [1e9, 2e9, 3e9, 4e9]
+    columns = {
+        "x": [*"aaaabbbb"],
+        "duration_ns": [*times, *times[:done], *([None] * (4 - done))],
+    }
+    data = spread_of(columns, "box", x="x", value="duration_ns")
+    words = "; arrows where 5 % of the runs or more did not finish"
+    assert (words in data.detail) == (more is not None)
+    assert more is None or data.detail.endswith(words + more)
+
+
+def test_names_have_capitals_at_the_beginning_only() -> None:
+    assert lines_name(["flows.download.scheme", DELAY], {}) == (
+        "Scheme of download, one-way delay of lte"
+    )
+    columns: dict[str, list[Any]] = {
+        "x": ["a", "a"],
+        DELAY: ["1ms", "2ms"],
+        "duration_ns": [1e9, 2e9],
+    }
+    assert axis_data(columns, x="x", y="duration_ns").pooled == (
+        "one-way delay of lte: 2 values together"
+    )
+    columns |= {"y": ["a", "a"], "z": ["c", "c"]}
+    how: Any = {"x": "x", "y": "y", "value": "duration_ns"}
+    kept = {"where": {"z": "c"}}
+    assert spread_of(columns, "heatmap", **how).remark == "One-way delay of lte: 2 values together"
+    remark = spread_of(columns, "heatmap", **how, **kept).remark
+    assert remark == "Z: c; one-way delay of lte: 2 values together"

@@ -43,6 +43,8 @@ def plot_results(
     )
     from midflight.plot.paired import (
         check_comparison_axis,
+        check_is_apart,
+        curve_words,
         is_left_out,
         paired_figure,
         samples_of,
@@ -98,6 +100,8 @@ def plot_results(
         columns = read_columns(source, measured)
     except OSError as error:
         raise UserError(f'cannot read "{source}": {error.strerror or error}') from error
+    samples = samples_of(source, columns)
+    check_is_apart(source, columns, {"--x": x, "--y": y if kind == "heatmap" else None}, samples)
     every, columns = columns, usual_rows(columns, source, asked, shown, kept)
     phases = {*map(str, columns["phase"])} if columns is not every else set()
     kept = kept_values(columns, kept)
@@ -115,7 +119,7 @@ def plot_results(
         data = axis_data(columns, x=str(x), y=measured, by=by, where=kept)
         figure, rows = axis_figure(data, **texts), axis_rows(data)
     else:
-        of_sweep: Any = {"where": kept, "samples": samples_of(source, columns)}
+        of_sweep: Any = {"where": kept, "samples": samples}
         spread = spread_of(columns, kind, value=measured, x=x, y=y, by=by, **of_sweep)
         figure, rows = spread_figure(spread, **texts), spread_rows(spread)
     with open_result(Path(out), binary=True) as file, destination(csv_to) as table:
@@ -131,6 +135,8 @@ def plot_results(
             "the figure shows the change of each pair, which the spread over all runs would hide: "
             f"{source} --kind {kind} {chosen_words(shown, kind)}; --kind median shows the values"
         )
+        if words := curve_words(columns, samples):
+            note(words)
     elif shown != asked:
         of = "" if paired is None else f"{source} --kind {kind} "
         note(f"the figure shows {of}{chosen_words(shown, kind)}{after_words(phases)}")

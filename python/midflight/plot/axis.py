@@ -52,6 +52,7 @@ from midflight.refusal import names_arguments, refusal
 from midflight.results import Quartiles, quartiles
 from midflight.run_tables import is_requests
 from midflight.sweep_results import WORKLOAD_OF, is_sample
+from midflight.unmet import MET
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -134,7 +135,7 @@ class AxisData:
     #: For a table: the columns of the axis and of the measurement, and the units of their values.
     axis: tuple[str, str] = ("", "")
     measure: tuple[str, str] = ("", "")
-    #: The axes that are pooled, in words.
+    #: The axes that are pooled, and the flows that had no handoff, in words.
     pooled: str = ""
     #: The columns that tell lines apart.
     by: Sequence[str] = ()
@@ -261,7 +262,8 @@ def axis_data(
 
 def lines_name(by: Sequence[str], columns: Columns) -> str:
     """The quantity of the names of lines; for a comparison the compared axis."""
-    return ", ".join(column_name(compared_name(name, columns)) for name in by)
+    first, *others = (column_name(compared_name(name, columns)) for name in by or [""])
+    return ", ".join((first, *map(within_text, others)))
 
 
 def compared_name(name: str, columns: Columns) -> str:
@@ -373,20 +375,30 @@ def kept_words(
 ) -> str:
     """The note of a figure on rows that it leaves out, and on axes that it pools."""
     words = [f"{column_name(name)}: {' or '.join(values)}" for name, values in kept.items()]
-    return "; ".join(filter(None, (*words, pooled_words(columns, measured, shown, kept))))
+    first, *others = (*words, *filter(None, [pooled_words(columns, measured, shown, kept)])) or (
+        "",
+    )
+    return "; ".join((first[:1].upper() + first[1:], *map(within_text, others)))
 
 
 def pooled_words(
     columns: Columns, measured: str, shown: set[str | None], kept: Mapping[str, Sequence[str]]
 ) -> str:
-    """The note of a figure on axes and flows that it pools in the rows that are kept."""
+    """The note of a figure on axes and flows that it pools in the rows that are kept, and on flows
+    without a handoff.
+    """
     pooled = pooled_axes(columns, measured, shown, kept)
-    words = [f"{column_name(name)}: {count} values together" for name, count in pooled]
+    words = [f"{within_text(column_name(name))}: {count} values together" for name, count in pooled]
     flows = pooled_flows(columns, measured, shown, kept)
     if len(flows) > _MOST_FLOWS:
         words.append(f"{len(flows)} flows together")
     elif len(flows) > 1:
         words.append(f"flows {' and '.join(flows)} together")
+    if not {MET, measured, *kept} <= {*columns} or MET in {*shown, *kept}:
+        return "; ".join(words)
+    rows = measured_rows(columns, kept_rows(columns, len(columns[measured]), kept), measured)
+    if early := sum(text_of(columns[MET][row]) == "0" for row in rows):
+        words.append(f"{early} of {len(rows)} flows were done before the handoff")
     return "; ".join(words)
 
 
@@ -656,7 +668,7 @@ def _detail(data: AxisData, *, is_spread: bool) -> str:
             words[-1] += " (without a marker: half or more)"
     if schemes_apart(data.axis[0], data.categories, data.lines):
         words[:0] = line_named_by(data.lines[0].label, data.x_title)
-    return "; ".join([*words, *([data.pooled] if is_spread and data.pooled else [])])
+    return "; ".join(filter(None, [*words, data.pooled]))
 
 
 def _has_arrows_together(data: AxisData) -> bool:

@@ -19,7 +19,9 @@ from midflight.refusal import refusal
 __all__ = [
     "CHANGES",
     "check_comparison_axis",
+    "check_is_apart",
     "comparison_of",
+    "curve_words",
     "is_left_out",
     "paired_figure",
     "paired_maps",
@@ -220,6 +222,37 @@ def samples_of(source: TableSource, columns: Columns) -> Sequence[str]:
     asked = read_definition(folder)
     kept = {*columns, asked.get("compare")}
     return [key for key, values in asked["axes"].items() if len(values) > 1 and key not in kept]
+
+
+def check_is_apart(
+    source: TableSource, columns: Columns, asked: Mapping[str, str | None], samples: Sequence[str]
+) -> None:
+    """Refuse an axis of a sweep that its comparison pools, as the option that asks for it."""
+    for option, name in asked.items():
+        if name is not None and name in samples and name not in columns:
+            by = ",".join([*_axes(columns), name])
+            raise refusal(
+                f'{option} {name}: the comparison "{source}" pools its values; run the sweep again '
+                f"with --by {by}, which compares at each of them",
+                name=option,
+                value=name,
+                accepted=", ".join([_VALUE, *_axes(columns)]),
+            )
+
+
+def curve_words(columns: Columns, samples: Sequence[str]) -> str:
+    """Return what gives a curve over an axis that a comparison pools; "" without such an axis."""
+    from midflight.sweep_results import SEED
+
+    pooled = [name for name in samples if name != SEED]
+    if not pooled:
+        return ""
+    first = pooled[0]
+    by = ",".join([*_axes(columns), first])
+    return (
+        f"each change is over the values of {first} together; --kind median --x {first} is a curve "
+        f"over them, and after midflight sweep with --by {by} the changes are"
+    )
 
 
 def paired_shown(columns: Columns, x: str | None = None) -> Shown | None:

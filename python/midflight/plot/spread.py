@@ -30,6 +30,7 @@ from midflight.plot.axis import (
     shown_number,
     text_of,
 )
+from midflight.plot.box_words import LINES, MARKERS, arrow_words, box_words, has_no_boxes
 from midflight.plot.boxes import are_flat, draw_boxes
 from midflight.plot.compared import (
     FEW,
@@ -50,7 +51,7 @@ from midflight.plot.line_looks import few_entries, line_looks, line_named_by, sc
 from midflight.plot.maps import number_words
 from midflight.plot.names import with_unit
 from midflight.plot.options import as_names, check_scale
-from midflight.plot.paired import paired_figure, samples_of, source_of
+from midflight.plot.paired import check_is_apart, paired_figure, samples_of, source_of
 from midflight.plot.plain import plain_of_folder
 from midflight.plot.quartiles import mark_endless
 from midflight.plot.samples import interval_words, sampling
@@ -101,9 +102,6 @@ _NAMED: Mapping[str, str] = {
     "heatmap": "the cells of a map stand side by side, however far apart their numbers are",
 }
 
-#: What the marks of boxes are.
-_LINES, _MARKERS = "lines at medians", "markers at medians"
-_BOXES = f"boxes from 25 to 75 %, {_LINES}, whiskers from 5 to 95 %"
 #: The room above and below a panel of boxes, in inches, about.
 _AROUND_IN = 0.9
 
@@ -166,6 +164,8 @@ def plot_spread(
     columns = usual_rows(columns_of(source, shown.value), source, asked, shown, where)
     how: Any = {"x": shown.x, "y": shown.y, "by": shown.by, "where": where}
     how["samples"] = samples_of(source, columns)
+    apart = {"x": shown.x, "y": shown.y if kind == "heatmap" else None}
+    check_is_apart(source, columns, apart, how["samples"])
     data = spread_of(columns, kind, value=shown.value, **how)
 
     def draw() -> Figure:
@@ -296,11 +296,10 @@ def _lines(
     over, detail = "", ""
     if kind == "box":
         boxes = Spread(kind, "", "", groups, is_time=is_time)
-        detail = _box_words(boxes)
+        detail = box_words(boxes)
         # Of fewer runs that do not finish no whisker is endless.
-        misses = any(
-            math.isinf(quantiles_of(boxes, one)[4]) for group in groups for one in group.values
-        )
+        drawn = [quantiles_of(boxes, one) for group in groups for one in group.values]
+        misses = any(math.isinf(one[4]) for one in drawn)
     taken: Sequence[str] = ()
     if kind == "interval":
         counts = [number for group in groups for number, _ in group.counts]
@@ -317,8 +316,7 @@ def _lines(
             empty = empty_words(columns, rows, by, str(x))
             detail = "; ".join(filter(None, (detail, FEW * has_few, empty)))
     if kind == "box" and misses and not detail.startswith("no boxes: "):
-        runs = "runs" if detail.startswith("no boxes") else "5 % of the runs or more"
-        detail += f"; arrows where {runs} did not finish"
+        detail += f"; {arrow_words(drawn, is_of_runs=detail.startswith('no boxes'))}"
     # The values of these are the samples that are counted.
     pooled = pooled_words(columns, value, {x, *by, *taken}, kept)
     detail = "; ".join(filter(None, (detail, pooled)))
@@ -422,7 +420,7 @@ def spread_figure(
         elif data.kind == "cdf":
             _draw_cdf(axes, data, logs)
         elif _draw_boxes(axes, data, logs, height):
-            detail = detail.replace(_LINES, _MARKERS)
+            detail = detail.replace(LINES, MARKERS)
         if data.kind != "cdf" and data.categories is not None:
             name_categories(axes, data.categories, width)
         label_axes(
@@ -664,39 +662,17 @@ def _draw_boxes(axes: Axes, data: Spread, logs: Logs, height_in: float) -> bool:
         set_log(axes.yaxis, low, top)
     else:
         axes.set_ylim(low, top)
-    if _has_no_boxes(data):
+    if has_no_boxes(data):
         # There are only arrows, which have no place on the axis.
         axes.set_yticks([])
     open_edges(axes, [*axes.lines, *axes.patches])
     return has_flat
 
 
-def _has_no_boxes(data: Spread) -> bool:
-    """Whether too few runs have a value for any part of a box."""
-    cells = (values for group in data.groups for values in group.values)
-    return not any(math.isfinite(one) for values in cells for one in quantiles_of(data, values))
-
-
 def _shares(values: _Values, ends: tuple[float, float], *, is_log: bool) -> _Values:
     """How far up an axis with these ends values are, in shares of it."""
     low, top = map(math.log, ends) if is_log else ends
     return ((np.log(np.maximum(values, ends[0])) if is_log else values) - low) / (top - low)
-
-
-def _box_words(data: Spread) -> str:
-    """What the marks of boxes are, and those of runs with the same value."""
-    cells = [
-        values if data.is_time else known_of(values)
-        for group in data.groups
-        for values in group.values
-    ]
-    if all(len(one) == 1 for one in cells):
-        return "no boxes, as each is of one run"
-    if _has_no_boxes(data):
-        return "no boxes: half or more of the runs did not finish; the kind cdf shows the others"
-    boxes = [quantiles_of(data, one) for one in cells]
-    alike = any(len({*one}) == 1 and math.isfinite(one[0]) for one in boxes)
-    return f"{_BOXES}; markers where runs are alike" if alike else _BOXES
 
 
 def _draw_endless(axes: Axes, x: _Values, low: _Values, high: _Values, look: Look) -> None:
