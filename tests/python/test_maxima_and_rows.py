@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
 
 from midflight import Flow, Link, Scenario
+from midflight.cli import main
 from midflight.plot.line_looks import look_of
 from midflight.plot.panels import over_time_figure, shown_panels
 from midflight.plot.stalls import without_short_stalls
@@ -123,3 +126,18 @@ def test_rows_of_marks_of_flows_of_a_scheme_are_told_apart() -> None:
         (legend,) = figure.legends
         words = [text.get_text() for text in legend.get_texts()]
         assert {"film, sack (CUBIC)", "page, enhanced"} <= {*words}
+
+
+@pytest.mark.parametrize("look", ["plain", "paper"])
+def test_a_figure_of_one_of_several_flows_names_it(
+    look: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "a.svg"
+    assert main(["plot", "household", "--style", look, "--out", str(out)]) == 0
+    assert "flow film is drawn, not page, backup; --flow names" in capsys.readouterr().err
+    assert "film, sack (CUBIC)" in out.read_text(encoding="utf-8")
+    assert main(["plot", "household", "--flow", "page", "--out", str(out)]) == 0
+    assert "is drawn, not" not in capsys.readouterr().err
+    assert main(["plot", "wifi-to-lte", "--style", look, "--out", str(out)]) == 0
+    assert "is drawn, not" not in capsys.readouterr().err
+    assert ("sack (CUBIC)" in out.read_text(encoding="utf-8")) == (look == "plain")

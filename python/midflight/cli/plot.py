@@ -657,6 +657,11 @@ def write_figure(
     with open_result(Path(out), binary=True) as file, destination(csv_to) as table:
         file.write(figure_bytes(figure, suffix))
         write_rows(table, HEAD, run_rows(found, **drawn))
+    if flow is None and found[0].others:
+        note(
+            f"flow {found[0].flow} is drawn, not {', '.join(found[0].others)}; --flow names "
+            "another one, and --kind throughput draws all of them"
+        )
 
 
 def check_is_scenario(place: Path) -> None:

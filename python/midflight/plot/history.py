@@ -224,6 +224,8 @@ class History:
         #: What the recordings of the links have, and the times for which those in use have no rows.
         self.recorded: Mapping[str, Followed] = {}
         self.holes: Sequence[tuple[str, Hole]] = ()
+        #: The other flows of its run, without those that carry only requests.
+        self.others: Sequence[str] = ()
 
     def __len__(self) -> int:
         return len(self._time)
@@ -449,6 +451,7 @@ def histories(
     """
     from midflight.plot.curves import WatchedRun
     from midflight.plot.followed import followed_of
+    from midflight.plot.watched import without_requests
 
     found = []
     named, of_labels = [] if flow is None else [flow], names_of(source)
@@ -478,6 +481,7 @@ def histories(
             **how,
         )
         history.recorded = recorded[of_source]
+        history.others = [one for one in without_requests(setup) if one != chosen]
         if history.recorded:
             path = WatchedRun(scheme, setup, [history], recorded=history.recorded)
             history.holes = path.holes

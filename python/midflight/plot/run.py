@@ -196,8 +196,8 @@ def run_figure(
                 handles, labels = axes.get_legend_handles_labels()
                 entries |= dict(zip(labels, handles, strict=True))
         for axes, one in zip(grid[0], runs, strict=True):
-            if is_paper() and len(runs) == 1:
-                # Its caption names the scheme.
+            if is_paper() and len(runs) == 1 and not one.others:
+                # Its caption names the scheme; but not which of several flows this is.
                 continue
             levels = label_levels(one.moments, room)
             axes.set_title(labelled(one.title), loc="left", pad=7 + 9 * levels, fontweight="bold")
