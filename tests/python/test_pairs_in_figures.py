@@ -15,6 +15,7 @@ from midflight.cli import main
 from midflight.plot import figure_of, plot_axis, plot_spread
 from midflight.plot.axis import axis_data, lines_name
 from midflight.plot.compared import usual_ends
+from midflight.plot.dodge import beside
 from midflight.plot.spread import spread_of
 from midflight.results import ratio_ci
 
@@ -72,7 +73,8 @@ def test_lines_without_pairs_are_named() -> None:
     said = said_in(interval(compared(lost("160ms") | lost("40ms", gaps=("4s", "6s")))))
     why = "no pairs, as sack or the other one did not finish"
     assert f"{why}: 160 ms everywhere, 40 ms at 4 s and 6 s" in said
-    assert said_in(interval(compared(lost("160ms")))).endswith(f"{why}: 160 ms")
+    said = said_in(interval(compared(lost("160ms"))))
+    assert f"{why}: 160 ms; points at one place" in said
     assert "no pairs" not in said_in(interval(compared({})))
     # One line of those of a delay.
     said = said_in(interval(compared({("freeze", "40ms", "6s"): 0})))
@@ -218,3 +220,44 @@ def test_names_have_capitals_at_the_beginning_only() -> None:
     assert spread_of(columns, "heatmap", **how).remark == "One-way delay of lte: 2 values together"
     remark = spread_of(columns, "heatmap", **how, **kept).remark
     assert remark == "Z: c; one-way delay of lte: 2 values together"
+
+
+def test_only_marks_that_touch_stand_side_by_side() -> None:
+    inf, nan = float("inf"), float("nan")
+    lines = [
+        [(1.0, 0.0, 1.0), (2.0, 5.0, 5.0), (3.0, 1.0, inf)],
+        [(1.0, 9.0, 9.5), (2.0, 5.2, 5.2), (3.0, inf, inf)],
+        [(1.0, 0.9, 3.0), (2.0, nan, nan), (3.0, -inf, inf)],
+    ]
+    assert beside(lines, 0.5) == [[-0.5, -0.5, -1.0], [0.0, 0.5, 0.0], [0.5, 0.0, 1.0]]
+    assert beside(lines[:1], 0.5) == [[0.0] * 3]
+
+
+def test_points_far_apart_stand_at_their_number() -> None:
+    words = "points at one place stand side by side"
+    columns = compared({})
+    columns["ratio"] = [-0.2 if one == "freeze" else 0.4 for one in columns["value"]]
+    columns["ratio_low"] = [one - 0.01 for one in columns["ratio"]]
+    columns["ratio_high"] = [one + 0.01 for one in columns["ratio"]]
+    rows = [place for place, delay in enumerate(columns[DELAY]) if delay == "10ms"]
+    columns = {name: [values[row] for row in rows] for name, values in columns.items()}
+    axes = interval(columns, by=["value"])
+    drawn = [line for line in axes.lines if line.get_label() in SCHEMES]
+    assert [line.get_xdata().tolist() for line in drawn] == [[1.0, 2.0, 4.0, 6.0]] * 2
+    assert words not in said_in(axes)
+    columns["ratio_high"] = [1.0] * len(rows)
+    axes = interval(columns, by=["value"])
+    drawn = [line for line in axes.lines if line.get_label() in SCHEMES]
+    assert all(a < b for a, b in zip(*(line.get_xdata() for line in drawn), strict=True))
+    assert words in said_in(axes)
+    # Medians and quartiles, too.
+    for above, is_said in ((0.0, True), (9e9, False)):
+        table = {
+            "x": [1, 1, 2, 2] * 2,
+            "s": [*"aaaabbbb"],
+            "duration_ns": [1e9, 2e9, 1e9, 2e9] + [above + one for one in (1e9, 2e9, 1e9, 2e9)],
+        }
+        (axes,) = figure_of(plot_axis, table, x="x", y="duration_ns", by=["s"]).axes
+        assert (words in said_in(axes)) == is_said
+        first = next(line for line in axes.lines if line.get_label() == "a")
+        assert (first.get_xdata().tolist() == [1.0, 2.0]) != is_said

@@ -17,9 +17,17 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from midflight.plot.dodge import APART_PT, ARROWS_APART_PT, dodge
+from midflight.plot.dodge import (
+    APART_PT,
+    ARROWS_APART_PT,
+    SIDE_BY_SIDE,
+    beside,
+    dodge,
+    marker_high,
+)
 from midflight.plot.figure import Dress, check_dress, label_axes, write_figure
 from midflight.plot.line_looks import few_entries, line_looks, line_named_by, schemes_apart
+from midflight.plot.medians import LEAST_FOR_BANDS, draw_band, draw_medians, draw_whiskers
 from midflight.plot.names import SCALES, column_name, with_unit, within_text
 from midflight.plot.options import as_names
 from midflight.plot.plain import plain_of_folder
@@ -30,14 +38,12 @@ from midflight.plot.scales import (
     is_log_place,
     is_log_value,
     log_title,
-    open_edges,
     place_limits,
     set_log,
 )
 from midflight.plot.style import (
     COLUMN_IN,
     SERIES,
-    Look,
     Size,
     check_format,
     labelled,
@@ -96,11 +102,8 @@ _UNITS: Sequence[Mapping[str, float]] = (
     {"": 1.0},
 )
 _QUANTITY = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-z/%]*)\s*")
-#: With fewer values whiskers are clearer than bands.
-_LEAST_FOR_BANDS = 8
 #: With more bands each is fainter.
 _MOST_STRONG_BANDS = 3
-_MOST_MARKERS = 25
 #: Flows that are taken together are named up to this number.
 _MOST_FLOWS = 3
 #: The room between two numbers below an axis, and the height of a name, in points.
@@ -593,7 +596,7 @@ def axis_figure(
         low = min(one for one in finite if one > 0) / 1.3 if log_y else 0.0
         over = beyond(low, top, is_log=log_y)
         values = max((len(line.x) for line in data.lines), default=0)
-        bands = not has_names and values >= _LEAST_FOR_BANDS
+        bands = not has_names and values >= LEAST_FOR_BANDS
         lines = max(1, len(data.lines))
         # With one value at each place there are no quartiles, and nothing to stand side by side.
         spread = any(runs > 1 for line in data.lines for runs in line.runs)
@@ -606,17 +609,20 @@ def axis_figure(
         drawn = list(zip(data.lines, looks, strict=True))
         if schemes := schemes_apart(data.axis[0], data.categories, data.lines):
             drawn, step = [(line, look) for line, look, _ in schemes], 0.0
+        asides = [[number - (len(data.lines) - 1) / 2] for number, _ in enumerate(drawn)]
+        if not has_names and not bands:
+            asides = _asides(data, low, top, height, is_log=log_y)
         for number, (line, look) in enumerate(drawn):
-            offset = (number - (len(data.lines) - 1) / 2) * step
+            offset = np.array(asides[number]) * step
             at = np.array(line.x)
             aside = at * np.exp(offset) if log_x else at + offset
             x = at if bands else aside
             drawn_x += x.tolist()
-            _median(axes, line, look, x, number, joined=not has_names)
+            draw_medians(axes, line, look, x, number, joined=not has_names)
             if bands:
-                _band(axes, line, look, at, over, strong=len(data.lines) <= _MOST_STRONG_BANDS)
+                draw_band(axes, line, look, at, over, strong=len(data.lines) <= _MOST_STRONG_BANDS)
             else:
-                _whiskers(axes, line, look, x, over)
+                draw_whiskers(axes, line, look, x, over)
             mark_endless(axes, aside, np.array([one[2] for one in line.points]), top, look)
         if log_y:
             set_log(axes.yaxis, low, top)
@@ -641,7 +647,12 @@ def axis_figure(
             title=title,
             kind="median",
             x_refused="the axis has names" if has_names else "",
-            detail=_detail(data, is_spread=spread),
+            detail="; ".join(
+                (
+                    _detail(data, is_spread=spread),
+                    *[SIDE_BY_SIDE] * (step > 0 and not has_names and any(map(any, asides))),
+                )
+            ),
             entries=few_entries(data.by, keys, looks),
             seen=(places, finite),
             units=(data.axis[1], data.measure[1]),
@@ -669,6 +680,21 @@ def _detail(data: AxisData, *, is_spread: bool) -> str:
     if schemes_apart(data.axis[0], data.categories, data.lines):
         words[:0] = line_named_by(data.lines[0].label, data.x_title)
     return "; ".join(filter(None, [*words, data.pooled]))
+
+
+def _asides(
+    data: AxisData, low: float, top: float, height_in: float, *, is_log: bool
+) -> list[list[float]]:
+    """How far points stand from their numbers, in steps, on an axis of values with these ends."""
+
+    def up(value: float) -> float:
+        return math.log(max(value, low)) if is_log else value
+
+    marks = [
+        [(x, up(one.q1), up(one.q3)) for x, one in zip(line.x, line.points, strict=True)]
+        for line in data.lines
+    ]
+    return beside(marks, marker_high(up(top) - up(low), height_in))
 
 
 def _has_arrows_together(data: AxisData) -> bool:
@@ -721,65 +747,3 @@ def name_categories(axes: Axes, categories: Sequence[str], width_in: float) -> N
     )
     axes.set_xlim(-0.5, len(categories) - 0.5)
     axes.tick_params(axis="x", length=0)
-
-
-def _shown(line: Line, over: float) -> Any:
-    """Lower quartiles, medians and upper quartiles; infinite values are `over` the axes."""
-    return np.minimum(np.array(line.points, dtype=float).reshape(-1, 3), over).T
-
-
-def _median(axes: Axes, line: Line, look: Look, x: Any, number: int, *, joined: bool) -> None:
-    """Draw the medians of one series.
-
-    Between names there is nothing, so that a line over names is not `joined`.
-    """
-    every = max(1, math.ceil(len(x) / _MOST_MARKERS))
-    medians = np.array([point.median for point in line.points], dtype=float)
-    drawn = axes.plot(
-        x,
-        # A line ends where half of the runs or more did not finish.
-        np.where(np.isfinite(medians), medians, np.nan),
-        color=look.colour,
-        linestyle=look.line if joined else "none",
-        linewidth=1.0,
-        marker=look.marker,
-        markersize=look.size * (0.75 if len(x) >= _LEAST_FOR_BANDS else 1),
-        # Of lines that run together each shows its markers at other places.
-        markevery=(number % every, every),
-        markerfacecolor=look.colour if look.filled else "white",
-        markeredgecolor=look.colour,
-        markeredgewidth=0.9,
-        label=line.label,
-        zorder=4,
-    )
-    open_edges(axes, drawn)
-
-
-def _band(axes: Axes, line: Line, look: Look, x: Any, over: float, *, strong: bool) -> None:
-    """Draw the quartiles of one series as an area, if there is a point with several values."""
-    q1, _, q3 = _shown(line, over)
-    if not np.any(q1 < q3):
-        return
-    axes.fill_between(
-        x, q1, q3, color=look.colour, alpha=0.18 if strong else 0.1, linewidth=0, zorder=2
-    )
-    for edge in (q1, q3):
-        axes.plot(x, edge, color=look.colour, linestyle=look.line, linewidth=0.35, zorder=3)
-
-
-def _whiskers(axes: Axes, line: Line, look: Look, x: Any, over: float) -> None:
-    """Draw the quartiles of one series as bars at the points that have several values."""
-    q1, median, q3 = _shown(line, over)
-    several = q1 < q3
-    drawn = axes.errorbar(
-        x[several],
-        median[several],
-        yerr=np.vstack([median - q1, q3 - median])[:, several],
-        fmt="none",
-        ecolor=look.colour,
-        elinewidth=0.9,
-        capsize=2.0,
-        capthick=0.9,
-        zorder=3,
-    )
-    open_edges(axes, drawn.get_children())

@@ -6,7 +6,7 @@ The tables, axes and units are those of `midflight.plot.axis`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, Unpack
@@ -44,7 +44,14 @@ from midflight.plot.compared import (
     over_of,
     usual_ends,
 )
-from midflight.plot.dodge import APART_PT, ARROWS_APART_PT, dodge
+from midflight.plot.dodge import (
+    APART_PT,
+    ARROWS_APART_PT,
+    SIDE_BY_SIDE,
+    beside,
+    dodge,
+    marker_high,
+)
 from midflight.plot.figure import Dress, check_dress, label_axes, write_figure
 from midflight.plot.heatmaps import heatmap_of, heatmaps_figure
 from midflight.plot.line_looks import few_entries, line_looks, line_named_by, schemes_apart
@@ -66,7 +73,15 @@ from midflight.plot.scales import (
     place_limits,
     set_log,
 )
-from midflight.plot.spread_data import Group, Spread, known_of, quantiles_of, side_by_side
+from midflight.plot.spread_data import (
+    Group,
+    Spread,
+    interval_of,
+    known_of,
+    quantiles_of,
+    side_by_side,
+    spread_rows,
+)
 from midflight.plot.style import (
     COLUMN_IN,
     SERIES,
@@ -81,7 +96,7 @@ from midflight.plot.style import (
 from midflight.plot.tables import Columns, TableSource, columns_of, missing_column, results_of
 from midflight.plot.usual import Shown, missing_argument, usual_rows, usual_shown
 from midflight.refusal import names_arguments, refusal
-from midflight.results import mean_ci, quantile
+from midflight.results import quantile
 from midflight.sweep_results import unit_means
 
 if TYPE_CHECKING:
@@ -112,8 +127,6 @@ _FEW_HOW: Mapping[str, Any] = {
     "fontsize": 9,
     "zorder": 6,
 }
-
-Row: TypeAlias = Sequence[object]
 
 
 _Values: TypeAlias = NDArray[np.float64]
@@ -348,53 +361,6 @@ def is_wide(lines: Sequence[Sequence[float]]) -> bool:
     return max(map(max, known)) > WIDE * max(quantile(one, 0.5) for one in known)
 
 
-def _interval(group: Group, place: int) -> tuple[float, float, float]:
-    """A mean of samples and the ends of its interval; nan without one."""
-    known = known_of(group.values[place])
-    if group.ends:
-        return known[0] if known else math.nan, *group.ends[place]
-    mean, half = mean_ci(known)
-    return mean, mean - half, mean + half
-
-
-def spread_rows(data: Spread) -> Iterator[Row]:
-    """Yield the head and the rows of a table of the data of the figure."""
-    if data.kind == "cdf":
-        yield ("line", "measure", "unit", "value", "share", data.counted)
-        for group in data.groups:
-            (values,) = group.values or [[]]
-            counted = len(values) if data.is_time else len(known_of(values))
-            for place, one in enumerate(sorted(known_of(values)), 1):
-                yield (group.label, *data.measure, one, place / counted, counted)
-        return
-    if data.kind == "heatmap":
-        (x, x_unit), (y, y_unit) = data.axes
-        # Maps beside each other have their names first.
-        named = [", ".join(data.by)] if data.panels else []
-        yield (*named, x, "x_unit", y, "y_unit", "measure", "unit", "median", "runs")
-        for panel in data.panels or [data]:
-            label = [panel.name] if data.panels else []
-            for group in panel.groups:
-                for name, values in zip(group.names, group.values, strict=True):
-                    median = quantiles_of(panel, values)[2]
-                    cell = (*label, name, x_unit, group.label, y_unit, *data.measure)
-                    yield (*cell, median, len(values))
-        return
-    (x, x_unit), *_ = data.axes
-    start: Row = ("line", x, "x_unit", "measure", "unit")
-    if data.kind == "box":
-        yield (*start, "p5", "p25", "median", "p75", "p95", "runs")
-    else:
-        yield (*start, "mean", "low", "high", "over", "samples", data.counted)
-    for group in data.groups:
-        for place, values in enumerate(group.values):
-            start = (group.label, group.names[place], x_unit, *data.measure)
-            if data.kind == "box":
-                yield (*start, *quantiles_of(data, values), len(values))
-            else:
-                yield (*start, *_interval(group, place), data.over, *group.counts[place])
-
-
 def spread_figure(
     data: Spread,
     *,
@@ -416,7 +382,8 @@ def spread_figure(
         figure = Figure(figsize=(width, height))
         axes = figure.add_subplot()
         if data.kind == "interval":
-            _draw_intervals(axes, data, logs, width, cut)
+            if _draw_intervals(axes, data, logs, (width, height), cut):
+                detail += f"; {SIDE_BY_SIDE}"
         elif data.kind == "cdf":
             _draw_cdf(axes, data, logs)
         elif _draw_boxes(axes, data, logs, height):
@@ -449,7 +416,7 @@ def _places(data: Spread) -> tuple[list[float], list[float]]:
         return values, []
     if data.kind == "interval":
         values = [
-            _interval(group, place)[0] for group in data.groups for place in range(len(group.x))
+            interval_of(group, place)[0] for group in data.groups for place in range(len(group.x))
         ]
     return [x for group in data.groups for x in group.x], values
 
@@ -491,7 +458,7 @@ def _logs(data: Spread, xscale: str | None, yscale: str | None) -> Logs:
         suits = hides([box[2] for box in boxes], drawn)
         return Logs(y=is_log_value(yscale, drawn, suits=suits))
     places = [x for group in data.groups for x in group.x]
-    bars = [_interval(group, one) for group in data.groups for one in range(len(group.x))]
+    bars = [interval_of(group, one) for group in data.groups for one in range(len(group.x))]
     drawn = [one for bar in bars for one in bar]
     # Differences and ratios are around 0.
     suits = not any(group.ends for group in data.groups) and hides([bar[0] for bar in bars], drawn)
@@ -583,13 +550,34 @@ def _step(data: Spread) -> float:
     return min((b - a for a, b in pairwise(places)), default=1.0)
 
 
-def _dodged(
-    data: Spread, group: Group, place: int, step: float, *, is_log: bool = False
-) -> NDArray[np.float64]:
-    """The places of a group's values, with this distance (of logarithms) between two groups."""
+def _dodged(data: Spread, group: Group, place: int, step: float) -> NDArray[np.float64]:
+    """The places of a group's values side by side, with this distance between two groups."""
     aside = 0.0 if _schemes(data) else (place - (len(data.groups) - 1) / 2) * step
-    x = np.array(group.x, dtype=np.float64)
-    return x * np.exp(aside) if is_log else x + aside
+    return np.array(group.x, dtype=np.float64) + aside
+
+
+def _asides(
+    data: Spread, logs: Logs, height_in: float, cut: tuple[float, float] | None
+) -> list[list[float]]:
+    """How far the means of each line stand from their numbers, in steps."""
+
+    def up(value: float) -> float:
+        return math.log(max(value, 1e-300)) if logs.y else value
+
+    def ends(bar: tuple[float, float, float]) -> tuple[float, float]:
+        # Without an interval there is a marker only.
+        mean, low, high = bar
+        return (up(mean), up(mean)) if math.isnan(low) or math.isnan(high) else (up(low), up(high))
+
+    marks = [
+        [(x, *ends(interval_of(group, place))) for place, x in enumerate(group.x)]
+        for group in data.groups
+    ]
+    known = [end for line in marks for _, *both in line for end in both if math.isfinite(end)]
+    low, high = cut or (min([0.0, *known]), max([0.0, *known]))
+    if logs.y:
+        low, high = min(known), max(known)
+    return beside(marks, marker_high(high - low, height_in))
 
 
 def _detail(data: Spread, cut: tuple[float, float] | None = None) -> str:
@@ -695,9 +683,10 @@ def _draw_intervals(
     axes: Axes,
     data: Spread,
     logs: Logs,
-    width_in: float,
+    size_in: tuple[float, float],
     cut: tuple[float, float] | None,
-) -> None:
+) -> bool:
+    """Draw means and intervals; return whether some stand beside their numbers."""
     has_numbers = data.categories is None
     has_negative = False
     ends: list[float] = []
@@ -707,18 +696,23 @@ def _draw_intervals(
     # Means over numbers stand close to their number, means over names side by side.
     if has_numbers:
         apart_pt = ARROWS_APART_PT if has_short else APART_PT
-        step = dodge(places, lines, width_in, is_log=logs.x, apart_pt=apart_pt)
+        step = dodge(places, lines, size_in[0], is_log=logs.x, apart_pt=apart_pt)
     else:
         step = 0.64 * _step(data) / lines
     shifted: list[float] = []
     endless = []
     has_bars = False
     styled = _styled(data)
+    asides = _asides(data, logs, size_in[1], cut) if has_numbers else []
     most = _most_pairs(data.groups)
     for place, (group, look, _) in enumerate(styled):
-        x = _dodged(data, group, place, step, is_log=logs.x)
+        if has_numbers:
+            at, aside = np.array(group.x, dtype=np.float64), step * np.array(asides[place])
+            x = at * np.exp(aside) if logs.x else at + aside
+        else:
+            x = _dodged(data, group, place, step)
         shifted += x.tolist()
-        points = np.array([_interval(group, one) for one in range(len(group.x))]).reshape(-1, 3)
+        points = np.array([interval_of(group, one) for one in range(len(group.x))]).reshape(-1, 3)
         mean, low, high = points.T
         if cut is not None and group.ends:
             low[low < cut[0]] = -np.inf
@@ -747,9 +741,11 @@ def _draw_intervals(
         drawn = axes.plot(x, np.where(short, np.nan, mean), label=group.label, zorder=4, **how)
         drawn += axes.plot(x[short], mean[short], zorder=4, **{**how, "linestyle": "none"})
         open_edges(axes, [*drawn, *bars.get_children()])
-        for at, (_, pairs) in enumerate(group.counts if group.ends else ()):
+        for number, (_, pairs) in enumerate(group.counts if group.ends else ()):
             if is_few(pairs, most):
-                axes.annotate("*", (x[at], mean[at]), (3, -1), color=look.colour, **_FEW_HOW)
+                axes.annotate(
+                    "*", (x[number], mean[number]), (3, -1), color=look.colour, **_FEW_HOW
+                )
         above = np.where(sure, high, mean)[short]
         mark_endless(axes, x[short], np.full(above.shape, np.inf), above, look, above_pt=6.0)
     if logs.y:
@@ -768,3 +764,4 @@ def _draw_intervals(
         if logs.x:
             set_log(axes.xaxis, *limits, places)
         axes.set_xlim(*limits)
+    return step > 0 and has_numbers and any(map(any, asides))

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from midflight.plot.axis import axis_places
 from midflight.plot.maps import Colours
-from midflight.results import quantile
+from midflight.results import mean_ci, quantile
 
-__all__ = ["BOX", "Group", "Spread", "known_of", "quantiles_of", "side_by_side"]
+__all__ = [
+    "BOX",
+    "Group",
+    "Spread",
+    "interval_of",
+    "known_of",
+    "quantiles_of",
+    "side_by_side",
+    "spread_rows",
+]
 
 #: The shares of values of which a box has the quantiles.
 BOX = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -96,3 +105,50 @@ def side_by_side(texts: Sequence[str], name: str) -> tuple[dict[str, int], Seque
     words = {text: f"{numbers[text]:g}" for text in sorted(texts, key=numbers.__getitem__)}
     places = {word: place for place, word in enumerate(dict.fromkeys(words.values()))}
     return {text: places[word] for text, word in words.items()}, list(places), unit
+
+
+def interval_of(group: Group, place: int) -> tuple[float, float, float]:
+    """A mean of samples and the ends of its interval; nan without one."""
+    known = known_of(group.values[place])
+    if group.ends:
+        return known[0] if known else math.nan, *group.ends[place]
+    mean, half = mean_ci(known)
+    return mean, mean - half, mean + half
+
+
+def spread_rows(data: Spread) -> Iterator[Sequence[object]]:
+    """Yield the head and the rows of a table of the data of the figure."""
+    if data.kind == "cdf":
+        yield ("line", "measure", "unit", "value", "share", data.counted)
+        for group in data.groups:
+            (values,) = group.values or [[]]
+            counted = len(values) if data.is_time else len(known_of(values))
+            for place, one in enumerate(sorted(known_of(values)), 1):
+                yield (group.label, *data.measure, one, place / counted, counted)
+        return
+    if data.kind == "heatmap":
+        (x, x_unit), (y, y_unit) = data.axes
+        # Maps beside each other have their names first.
+        named = [", ".join(data.by)] if data.panels else []
+        yield (*named, x, "x_unit", y, "y_unit", "measure", "unit", "median", "runs")
+        for panel in data.panels or [data]:
+            label = [panel.name] if data.panels else []
+            for group in panel.groups:
+                for name, values in zip(group.names, group.values, strict=True):
+                    median = quantiles_of(panel, values)[2]
+                    cell = (*label, name, x_unit, group.label, y_unit, *data.measure)
+                    yield (*cell, median, len(values))
+        return
+    (x, x_unit), *_ = data.axes
+    start: Sequence[object] = ("line", x, "x_unit", "measure", "unit")
+    if data.kind == "box":
+        yield (*start, "p5", "p25", "median", "p75", "p95", "runs")
+    else:
+        yield (*start, "mean", "low", "high", "over", "samples", data.counted)
+    for group in data.groups:
+        for place, values in enumerate(group.values):
+            start = (group.label, group.names[place], x_unit, *data.measure)
+            if data.kind == "box":
+                yield (*start, *quantiles_of(data, values), len(values))
+            else:
+                yield (*start, *interval_of(group, place), data.over, *group.counts[place])
