@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from midflight import Flow, Link, Scenario
 from midflight.cli import main
 from midflight.plot.line_looks import look_of
+from midflight.plot.panel_scales import CUT
 from midflight.plot.panels import over_time_figure, shown_panels
 from midflight.plot.stalls import without_short_stalls
 from midflight.plot.strokes import MOST
@@ -141,3 +142,30 @@ def test_a_figure_of_one_of_several_flows_names_it(
     assert main(["plot", "wifi-to-lte", "--style", look, "--out", str(out)]) == 0
     assert "is drawn, not" not in capsys.readouterr().err
     assert ("sack (CUBIC)" in out.read_text(encoding="utf-8")) == (look == "plain")
+
+
+def test_an_axis_reaches_a_longest_delay_a_little_above_it() -> None:
+    runs = watch(Scenario.read("wifi-to-lte"), kinds=["delay"], schemes=["sack", "freeze"])
+    window, panels = shown_panels(runs, ["delay"])
+    axes = _panel_of(over_time_figure(runs, panels, window).axes, "delay")
+    most = max(float(np.nanmax(one.most)) for one in panels[0].curves if one.most is not None)
+    assert axes.get_title("right").endswith(f"most: {most:.3g} ms, freeze")
+    assert axes.get_ylim()[1] > most
+    (head,) = (one for one in axes.lines if one.get_gid() == CUT)
+    assert [*head.get_ydata()] == [most]
+
+
+def test_samples_of_rates_are_dots_in_the_legend_and_what_lacks_has_a_line() -> None:
+    runs = watch(Scenario.read("wifi-to-lte"), kinds=["rates"], schemes=["sack", "bbr-linux"])
+    window, panels = shown_panels(runs, ["rates"])
+    figure = over_time_figure(runs, panels, window)
+    lacks, detail = _panel_of(figure.axes, "rates").get_title("right").split("\n")
+    assert lacks.startswith("sack (CUBIC): no pacing rate")
+    assert detail.startswith("medians of ")
+    (legend,) = figure.legends
+    words = [text.get_text() for text in legend.get_texts()]
+    sample = legend.get_lines()[words.index("sample of the delivery rate")]
+    # A row of dots, as in the panel, and no single one.
+    assert sample.get_dash_capstyle() == "round"
+    assert sample.get_linestyle() != "None"
+    assert sample.get_marker() == "None"

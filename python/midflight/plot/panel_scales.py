@@ -51,6 +51,8 @@ _INTERVALS = 90
 _ALONE = 2.0
 #: How far above the largest value that counts the axis ends.
 _MARGIN = 1.08
+#: An axis reaches a longest time that is no more than so many times its end.
+_NEAR_PEAK = 1.15
 #: The group of the arrowheads at lines that leave the axis.
 CUT = "above the axis"
 #: The arrowheads of two lines at the same instant are so far apart.
@@ -65,7 +67,7 @@ def scale_of(axes: Axes, panel: Panel, yscale: str | None, above: float) -> None
     least = least_of(panel, yscale)
     most, behind = _tops(panel)
     if least is None:
-        most = _cut_at(panel, yscale) or most
+        most = _with_near_peaks(panel, _cut_at(panel, yscale) or most)
     # A logarithmic axis has room for both.
     is_behind_shown = most == 0 or behind <= _FAR * most or least is not None
     if is_behind_shown:
@@ -164,11 +166,26 @@ def with_peaks(panel: Panel, repeated: Collection[str] = ()) -> Panel:
 
 
 def _peaks_above(panel: Panel, yscale: str | None) -> list[Peak]:
-    """The longest times of lines that are above all that the axis is made for: those are told."""
+    """The longest times of lines that are above all that the axis is made for: those are told, but
+    for those that it has room for and that are drawn.
+    """
     top, _ = _tops(panel)
+    reached = top
     if least_of(panel, yscale) is None:
         top = _cut_at(panel, yscale) or top
-    return [one for one in panel.peaks if one.value > _MARGIN * top]
+        reached = _with_near_peaks(panel, top)
+
+    def is_drawn(peak: Peak) -> bool:
+        mine = (one for one in panel.curves if one.label == peak.label and not one.in_row)
+        return peak.value <= _MARGIN * reached and max(map(_top, mine)) >= peak.value
+
+    return [one for one in panel.peaks if one.value > _MARGIN * top and not is_drawn(one)]
+
+
+def _with_near_peaks(panel: Panel, most: float) -> float:
+    """What an axis has to reach, with the longest times that are a little above that."""
+    near = (one.value for one in panel.peaks if one.value <= _NEAR_PEAK * _MARGIN * most)
+    return max([most, *near])
 
 
 def peak_words(panel: Panel, yscale: str | None) -> str:

@@ -553,15 +553,16 @@ def _draw_gaps(
 
 
 def _head(panel: Panel, others: Sequence[str], room: Room, yscale: str | None) -> str:
-    """The text above a panel: the meaning of its values, what is above the axis, and the lines of
-    this and other panels without values.
+    """The text above a panel: the lines of this and other panels without values, then the meaning
+    of its values, and what is above the axis.
     """
     is_log = least_of(panel, yscale) is not None
     above = "" if is_log else off_scale(panel, _asked_top(panel))
-    lacks = map(labelled, panel.lacks)
+    # Its axis names the panel.
+    lacks = (one.removeprefix(f"{panel.kind}: ") for one in panel.lacks)
     detail = labelled(panel.detail)
-    own = "; ".join(filter(None, (*lacks, detail, peak_words(panel, yscale), above)))
-    lines = [captioned(one) for one in (*map(labelled, others), own)]
+    own = "; ".join(filter(None, (detail, peak_words(panel, yscale), above)))
+    lines = [captioned(one) for one in (*map(labelled, (*others, *lacks)), own)]
     return "\n".join(wrapped(one, SMALL_PT, (room.width_in - 0.35) * 72) for one in lines if one)
 
 

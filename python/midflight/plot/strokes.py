@@ -129,9 +129,11 @@ def draw_curve(
         return
     if one.quantity and (several or one.draw == "dots"):
         # The colour identifies the line, the mark the quantity.
-        marks: Any = {"ls": "none", "marker": "."} if one.draw == "dots" else {}
-        grey = "0.7" if one.draw == "dots" else "0.3"
-        axes.plot([], [], color=grey, linewidth=1.1, label=one.quantity, **marks)
+        # Dots that are as small and as close as those of the panel.
+        row: Any = {"color": "0.5", "linewidth": 1.6, "dash_capstyle": "round"}
+        row |= {"linestyle": (0, (0.01, 1.7))}
+        line: Any = row if one.draw == "dots" else {"color": "0.3", "linewidth": 1.1}
+        axes.plot([], [], label=one.quantity, **line)
     if one.draw == "deadline":
         colour = "black" if one.look is None else look.colour
         dashes: Any = {"color": colour, "linewidth": 0.9, "linestyle": (0, (7, 2, 1.5, 2))}
@@ -164,7 +166,7 @@ def draw_curve(
             **_band(look.colour, several=several),
             rasterized=len(time) > MOST_VECTORS,
         )
-    if one.most is not None:
+    if one.most is not None and not stroke.is_repeated:
         axes.plot(
             time,
             one.most,
