@@ -601,9 +601,11 @@ impl Connection {
     /// must probe.
     fn more_to_send<L: Log>(&mut self, now: Instant, log: &mut L) {
         let una = self.sender.view().snd_una;
-        if self.is_established() && self.is_shut(una) && !self.sender.is_window_closed() {
-            let ack = self.window_ack(una);
-            self.sender.on_ack(now, &ack, log);
+        if self.is_established() && self.is_shut(una) {
+            if !self.sender.has_zero_window() {
+                let ack = self.window_ack(una);
+                self.sender.on_ack(now, &ack, log);
+            }
             self.sender.await_zero_window(now);
         }
         self.send_more(now, log);
@@ -622,6 +624,10 @@ impl Connection {
         self.fill_window(Some(from));
         if is_urgent {
             self.mark_urgent();
+        }
+        if self.window == 0 {
+            // tcp_skb_entail(): of one buffer.
+            self.end_idle(now, log);
         }
         self.more_to_send(now, log);
     }

@@ -66,8 +66,9 @@ pub struct Receiver {
     last_ack_sent: Seq,
     /// When the segment that caused the last ACK was sent.
     last_cause: Instant,
-    /// A zero window is advertised.
+    /// A zero window is advertised, or a notice to wait.
     closed: bool,
+    standby: bool,
     /// Number of handoff marks sent.
     marks: u32,
     /// No duplicate ACK is sent before this time.
@@ -166,6 +167,7 @@ impl Receiver {
             last_ack_sent: 0,
             last_cause: Instant::ZERO,
             closed: false,
+            standby: false,
             marks: 0,
             quiet_until: None,
             reshaping: None,
@@ -631,10 +633,10 @@ impl Receiver {
     }
 
     fn window_option(&self) -> AckOption {
-        if self.closed {
-            AckOption::ZeroWindow
-        } else {
-            AckOption::Nothing
+        match (self.closed, self.standby) {
+            (false, _) => AckOption::Nothing,
+            (true, false) => AckOption::ZeroWindow,
+            (true, true) => AckOption::Standby,
         }
     }
 

@@ -55,7 +55,13 @@ fn ack_with_window(
     window: Option<NonZeroU32>,
 ) -> Vec<Seq> {
     s.now += s.step;
-    let ack = Ack {
+    let ack = plain_ack(ack, option, window);
+    s.sender.on_ack(s.now, &ack, &mut s.seen);
+    s.send()
+}
+
+fn plain_ack(ack: Seq, option: AckOption, window: Option<NonZeroU32>) -> Ack {
+    Ack {
         ack,
         sack: midflight_tcp::SackBlocks::default(),
         echo: None,
@@ -65,9 +71,7 @@ fn ack_with_window(
         window,
         stamp_ms: 0,
         extra_bytes: 0,
-    };
-    s.sender.on_ack(s.now, &ack, &mut s.seen);
-    s.send()
+    }
 }
 
 /// An ACK with the mark of this handoff arrives, which the node sent 5 ms ago.
@@ -292,6 +296,71 @@ fn linux_probes_for_data_that_waits() {
         ack_with(&mut s, end + 1, AckOption::Nothing),
         [end + 1, end + 2]
     );
+}
+
+/// The ACK of the SYN may have a zero window, too.
+#[test]
+fn linux_waits_for_a_window_that_begins_at_zero() {
+    let settings = [("recovery", "linux"), ("min_rto", "50ms")];
+    let mut s = DrivenSender::closed(&settings, 20);
+    assert_eq!(s.send(), [0]);
+    assert_eq!(ack_with(&mut s, 1, AckOption::ZeroWindow), []);
+    assert!(s.sender.is_window_closed());
+    // TCP_RTO_MIN in tcp_probe0_base(), whatever the least timeout is.
+    assert!(s.sender.view().rto < ms(200));
+    assert_eq!(s.due(), s.now + ms(200));
+    assert_eq!(s.timer(), (false, vec![0]));
+    assert_eq!(ack_with(&mut s, 1, AckOption::Nothing)[0], 1);
+}
+
+/// A DSACK counts while the window is closed: a probe of the tail was unneeded, so nothing was lost (tcp_process_tlp_ack()).
+#[test]
+fn linux_reads_a_dsack_while_the_window_is_closed() {
+    let mut s = start("linux", &[("dsack", "on")]);
+    let (window, last) = (s.window(), s.sender.view().snd_max - 1);
+    s.sender.set_end(last + 1);
+    assert_eq!(s.timer(), (false, vec![last]));
+    assert_eq!(ack_with(&mut s, last + 1, AckOption::ZeroWindow), []);
+    let mut sack = midflight_tcp::SackBlocks::default();
+    sack.push(
+        last + 1,
+        midflight_tcp::SackBlock {
+            left: last,
+            right: last + 1,
+        },
+    );
+    s.now += s.step;
+    let ack = Ack {
+        sack,
+        ..plain_ack(last + 1, AckOption::ZeroWindow, None)
+    };
+    s.sender.on_ack(s.now, &ack, &mut s.seen);
+    s.sender.write_until(s.now, last + 20, &mut s.seen);
+    assert_ne!(ack_with(&mut s, last + 1, AckOption::Nothing), []);
+    for next in last + 2..last + 12 {
+        let _ = ack_with(&mut s, next, AckOption::Nothing);
+    }
+    assert_eq!(s.window().1, window.1);
+}
+
+/// Each buffer that is written into a closed window ends an idle time (tcp_skb_entail()).
+#[test]
+fn writes_into_a_closed_window_end_idle_times_of_linux() {
+    let settings = [("restart_after_idle", "halving")];
+    let mut s = start("linux", &settings);
+    let _ = s.ack(5);
+    s.sender.set_end(9);
+    assert_eq!(ack_with(&mut s, 9, AckOption::ZeroWindow), []);
+    let (cwnd, rto) = (s.window().0, s.sender.view().rto);
+    let mut now = s.now + rto + ms(50);
+    let mut found = Vec::new();
+    for end in [12, 15, 18] {
+        s.sender.write_until(now, end, &mut s.seen);
+        found.push(s.window().0);
+        now += ms(1);
+    }
+    let least = s.sender.config().initial_window() as u64;
+    assert_eq!(found, [1, 2, 3].map(|n| (cwnd >> n).max(least)));
 }
 
 /// Without data that waits there are no probes (tcp_probe_timer()); they begin with the next data.
@@ -705,7 +774,7 @@ fn each_signal_has_its_content() {
         assert_eq!(attached(&mut ehn), [(3, AckOption::Moved(mark))]);
     }
     let mut option = receiver("ho-notify", &received);
-    assert_eq!(warned(&mut option), [(3, AckOption::ZeroWindow)]);
+    assert_eq!(warned(&mut option), [(3, AckOption::Standby)]);
     let sent = Instant::from_nanos(77);
     let mark = HandoffMark { number: 1, sent };
     assert_eq!(attached(&mut option), [(3, AckOption::Moved(mark))]);

@@ -5,8 +5,8 @@
 //! data transfer and initiates a slow-start after the handoff", which after a make-before-break handoff
 //! "unnecessarily retransmits many packets".
 //!
-//! The mobile node's side, [`crate::signal::HoNotify`], begins with a zero window, which stops the
-//! timer and sending (RFC 9293 section 3.8.6.1), and ends with a mark. Then the window is one segment
+//! The mobile node's side, [`crate::signal::HoNotify`], begins with a notice to wait, which stops
+//! the timer and sending as persist mode does (RFC 9293 section 3.8.6.1), and ends with a mark. Then the window is one segment
 //! and everything outstanding is retransmitted; the threshold does not change.
 
 use super::HandoffPolicy;

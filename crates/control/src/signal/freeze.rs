@@ -1,7 +1,7 @@
 //! Freeze-TCP (Goff, Moronski, Phatak & Gupta, INFOCOM 2000): the mobile node
 //! predicts that it will leave its link and advertises a zero window, so that
 //! the sender stops its timer and keeps its window (persist mode, RFC 9293
-//! section 3.8.6.1). Back on a network it repeats its last ACK three times with
+//! section 3.8.6.1; Linux does so only if nothing is in flight). Back on a network it repeats its last ACK three times with
 //! the whole window.
 //!
 //! The paper's best warning is one round-trip time: the data in flight arrives, and nothing more is

@@ -2,8 +2,8 @@
 //! as Daniel & Kojo 2008, section 2, describe it): ACKs mark the beginning and the
 //! end of a handoff. The sender's side is the policy `ho-resume`.
 //!
-//! At the beginning the sender must stop its timer and sending, which is the effect of a zero
-//! window; at the end the ACK has the whole window and a mark.
+//! At the beginning the ACKs tell the sender to stop its timer and sending; at the end the ACK
+//! has the whole window and a mark.
 
 use midflight_units::Duration;
 
@@ -28,7 +28,7 @@ impl Default for HoNotify {
 impl Part for HoNotify {
     const INFO: PartInfo = PartInfo {
         name: "ho-notify",
-        summary: "a zero window before a predicted handoff, a marked ACK with the whole window after it; the mobile node's half of handoff-option",
+        summary: "a notice to wait before a predicted handoff, a marked ACK with the whole window after it; the mobile node's half of handoff-option",
         source: "Kim & Copeland, Globecom 2003, as Daniel & Kojo 2008, section 2, describe it",
         knobs: &[Knob {
             name: "ho_warning",
@@ -54,7 +54,7 @@ impl HandoffSignal for HoNotify {
     fn on_warning(&mut self) -> Signal {
         Signal {
             copies: 1,
-            window: Some(Advertised::Closed),
+            window: Some(Advertised::Standby),
             ..Signal::default()
         }
     }

@@ -42,7 +42,7 @@ use crate::Notice;
 pub struct Signal {
     /// How many.
     pub copies: u8,
-    /// From now on every ACK advertises a zero window, or the whole window again.
+    /// From now on every ACK advertises a zero window, has a notice to wait, or advertises the whole window again.
     pub window: Option<Advertised>,
     /// They carry the handoff mark.
     pub marked: bool,
@@ -55,6 +55,8 @@ pub struct Signal {
 pub enum Advertised {
     /// A zero window.
     Closed,
+    /// An option that tells the sender to wait.
+    Standby,
     /// Its whole window.
     Open,
 }
@@ -220,7 +222,10 @@ mod tests {
             let is_warned = ["ack-delay", "ack-pacing"].contains(&info.name) || predicts;
             assert_eq!(part.warning().is_some(), is_warned, "{}", info.name);
             assert_eq!(part.on_warning().copies > 0, predicts);
-            let closes = part.on_warning().window == Some(Advertised::Closed);
+            let closes = matches!(
+                part.on_warning().window,
+                Some(Advertised::Closed | Advertised::Standby)
+            );
             let opens = part.on_attached().window == Some(Advertised::Open);
             assert_eq!((closes, opens), (predicts, predicts), "{}", info.name);
         }

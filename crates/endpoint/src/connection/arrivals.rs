@@ -292,7 +292,7 @@ impl Connection {
         let advances_within = number > self.una && number > self.stream.byte_of(ack);
         self.una = self.una.max(number);
         self.end_arrived_probe(now, number, log);
-        let was_shut = self.sender.is_window_closed();
+        let was_shut = self.sender.has_zero_window();
         let (window, edge) = (self.window, self.edge);
         let moved = before.snd_una <= ack && self.take_window(arrival, number);
         if self.edge != edge && self.is_established() {

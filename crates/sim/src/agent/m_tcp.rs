@@ -1,8 +1,8 @@
 //! M-TCP (Brown & Singh, Computer Communication Review 27(5), 1997): a supervisor host between the sender and the
 //! stations of several cells withholds the ACK of the last acknowledged segment. When the mobile node falls silent or
-//! its station has lost it, the supervisor sends that ACK with a window of zero: the sender enters persist mode with
-//! its timer and its window unchanged. When the node is back, the supervisor opens the window again, and the sender
-//! continues at the old rate.
+//! its station has lost it, the supervisor sends that ACK with a window of zero: by the standards the sender enters persist
+//! mode with its timer and its window unchanged. When the node is back, the supervisor opens the window again, and the
+//! sender continues at the old rate. The recovery of Linux goes on with what is in flight (`sender/core/persist.rs`).
 //!
 //! Only data that the mobile node has acknowledged is acknowledged to the sender, so the end-to-end semantics are kept.
 //! The supervisor's own TCP towards the node retransmits losses of the radio link at the third duplicate ACK. After a

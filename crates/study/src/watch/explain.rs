@@ -184,7 +184,7 @@ impl SenderThen {
             view: sender.view(),
             state: sender.state(),
             backoff: sender.backoff(),
-            is_window_closed: sender.is_window_closed(),
+            is_window_closed: sender.has_zero_window(),
         }
     }
 }

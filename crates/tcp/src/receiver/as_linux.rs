@@ -229,17 +229,15 @@ impl Receiver {
             window = linux.acks.sent(held);
             stamp_ms = linux.acks.stamp();
         }
-        let is_closed = self.closed || window.is_none();
         Ack {
             ack: number,
             offset: 0,
             sack: SackBlocks::default(),
             echo: self.config.timestamps.then_some(self.ts_recent),
             cause_sent: self.last_cause,
-            option: if is_closed {
-                AckOption::ZeroWindow
-            } else {
-                AckOption::Nothing
+            option: match window {
+                None => AckOption::ZeroWindow,
+                Some(_) => self.window_option(),
             },
             window,
             stamp_ms,

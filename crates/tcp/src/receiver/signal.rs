@@ -86,7 +86,8 @@ impl Receiver {
             self.set_usual(Usual::Nothing);
         }
         if let Some(window) = signal.window {
-            self.closed = window == Advertised::Closed;
+            self.closed = window != Advertised::Open;
+            self.standby = window == Advertised::Standby;
         }
         let mut again = None;
         if signal.copies > 0 && self.next > 0 {

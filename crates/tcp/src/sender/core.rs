@@ -42,6 +42,7 @@ use self::loss_state::LossState;
 use self::pacer::Pacer;
 pub(crate) use self::path::Path;
 use self::peer::Peer;
+pub(crate) use self::persist::LEAST_WAIT;
 pub(crate) use self::quic::Challenge;
 use self::quic::Challenges;
 use self::quick_start::RateRequest;

@@ -8,7 +8,7 @@ use midflight_control::policy::Policy;
 use midflight_control::{Notice, PathUpdate, SenderView, StartNotice};
 use midflight_units::{Duration, Instant, Seq};
 
-pub(crate) use self::core::{Challenge, Core, Inside, Path, RecoveryRequest, SlotKind};
+pub(crate) use self::core::{Challenge, Core, Inside, Path, RecoveryRequest, SlotKind, LEAST_WAIT};
 use crate::config::{SenderConfig, SenderParts};
 use crate::event::{Author, Log, SenderEvent, Wake};
 use crate::recovery::{Joined, Recovery, SizeProbe, Tally};
@@ -73,7 +73,13 @@ impl Sender {
     /// is an event in time, so it ends an idle time.
     pub fn write_until(&mut self, now: Instant, end: Seq, log: &mut impl Log) {
         if end > self.core.books.end() {
-            self.core.restart_after_idle(now, log);
+            if self.core.has_zero_window() {
+                // For each buffer (tcp_skb_entail()).
+                self.core.now = now;
+                self.core.end_idle_time(log);
+            } else {
+                self.core.restart_after_idle(now, log);
+            }
             self.core.note_write();
         }
         self.set_end(end);
@@ -713,9 +719,14 @@ impl Sender {
         self.recovery.tally()
     }
 
-    /// Whether the receiver advertises a zero window.
+    /// Whether the sender only probes until the window opens (persist mode).
     pub fn is_window_closed(&self) -> bool {
         self.core.is_closed()
+    }
+
+    /// Whether the receiver advertises a zero window, or a notice to wait is in force.
+    pub fn has_zero_window(&self) -> bool {
+        self.core.is_closed() || self.core.has_zero_window()
     }
 
     /// The timer's back-off factor.

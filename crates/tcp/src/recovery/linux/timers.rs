@@ -6,7 +6,7 @@ use midflight_units::Duration;
 use super::rack::{micros, time};
 use super::{Ca, Linux, Probe};
 use crate::event::{Log, SenderEvent};
-use crate::sender::{Core, SlotKind};
+use crate::sender::{Core, SlotKind, LEAST_WAIT};
 
 /// TCP_TIMEOUT_MIN_US, in microseconds.
 const SLACK: u64 = 2000;
@@ -222,7 +222,7 @@ pub(super) fn set_reordering_timer(core: &mut Core, left: u64) {
 /// The window is smaller than a segment, and nothing is in flight (tcp_check_probe_timer()).
 pub(super) fn await_window(core: &mut Core) {
     if core.timers.slot().is_none() {
-        let after = core.path.rto.timeout().max(core.path.rto.min());
+        let after = core.path.rto.timeout().max(LEAST_WAIT);
         core.set_slot(SlotKind::SmallWindow, after);
     }
 }

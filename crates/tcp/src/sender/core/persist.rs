@@ -1,24 +1,27 @@
-//! A closed window (persist mode, RFC 9293 section 3.8.6.1): only window probes are sent, at intervals that double
+//! A closed window. In persist mode (RFC 9293 section 3.8.6.1) only window probes are sent, at intervals that double
 //! from the retransmission timeout; the retransmission timer is stopped and the congestion window does not change (RFC
 //! 1122 section 4.2.2.17: the connection must stay open).
 //!
 //! Differs from RFC 9293, where a probe carries an octet or retransmits outstanding data: here a probe repeats an
-//! acknowledged number without data, as in today's hosts, and nothing is retransmitted while the window is closed, as
+//! acknowledged number without data, as in today's hosts, and nothing is retransmitted in persist mode, as
 //! Freeze-TCP requires. A delayed response to duplicates that is due during that time is dropped, because the
 //! duplicates are from before.
 //!
-//! The recovery of Linux does not stop for a closed window while data is in flight: its timers run, and each timeout
-//! reduces the window and retransmits the first segment as a probe (tcp_retransmit_timer()). Persist mode begins when
-//! nothing is in flight and data waits (tcp_check_probe_timer()). A notice to wait from a node on the way
-//! ([`AckOption::Standby`]) stops every sender, because it is a part of the scheme that the sender uses.
+//! The recovery of Linux enters it only when nothing is in flight and data waits (tcp_check_probe_timer()). Otherwise a
+//! zero window does not stop its timers: each timeout reduces the window and retransmits the first segment as a probe
+//! (tcp_retransmit_timer()). A notice to wait ([`AckOption::Standby`]) stops every sender, because it is a part of the
+//! scheme that the sender uses.
 
 use midflight_control::congestion::AckCounting;
 use midflight_control::Interests;
-use midflight_units::Instant;
+use midflight_units::{Duration, Instant};
 
 use super::Core;
 use crate::event::{Author, Log};
 use crate::segment::{Ack, AckOption, Content, Segment, ACK_HEADER_BYTES};
+
+/// The least time to the first probe of Linux (TCP_RTO_MIN in tcp_probe0_base()).
+pub(crate) const LEAST_WAIT: Duration = Duration::from_millis(200);
 
 impl Core {
     pub(crate) fn is_closed(&self) -> bool {
@@ -39,6 +42,7 @@ impl Core {
             && self.interests.includes(Interests::MARKS);
         let goes_on = self.goes_on_in_closed_window();
         let is_zero = ack.option == AckOption::ZeroWindow;
+        let was_zero = self.peer.has_zero_window();
         if goes_on && ack.option != AckOption::Standby {
             self.take_zero_window(is_zero, log);
         }
@@ -48,17 +52,16 @@ impl Core {
                 self.close_window();
                 !again
             }
-            // Responses to probes do not indicate a loss.
-            (true, true) => {
-                if goes_on && is_zero {
-                    // tcp_ack_probe().
-                    self.timers.renew_persist(self.now);
-                }
-                !again
+            (true, true) if was_zero && is_zero => {
+                // tcp_ack_probe(). The ACK may have a DSACK.
+                self.timers.renew_persist(self.now);
+                true
             }
+            // Responses to probes do not indicate a loss.
+            (true, true) => !again,
             (true, false) => {
                 self.timers.end_persist(self.now);
-                !again || self.config.count_window_updates
+                was_zero || !again || self.config.count_window_updates
             }
             (false, false) => true,
         };
@@ -117,15 +120,26 @@ impl Core {
 
     fn close_window(&mut self) {
         self.end_train();
-        self.timers.begin_persist(self.now, self.path.rto.timeout());
+        let least = if self.peer.has_zero_window() {
+            LEAST_WAIT
+        } else {
+            Duration::ZERO
+        };
+        let wait = self.path.rto.timeout().max(least);
+        self.timers.begin_persist(self.now, wait);
     }
 
     /// After an ACK: updates whether the fast path of sending is on. The ACK of the SYN may have closed the window.
     pub(super) fn release(&mut self, ack: &Ack) {
         let stops = ack.option == AckOption::Standby
             || ack.option == AckOption::ZeroWindow && !self.goes_on_in_closed_window();
-        if stops && ack.ack == self.books.una() && self.books.una() > 0 && !self.is_closed() {
+        let is_last = ack.ack == self.books.una() && self.books.una() > 0;
+        if stops && is_last && !self.is_closed() {
             self.close_window();
+        }
+        if !stops && is_last && ack.option == AckOption::ZeroWindow {
+            // Also that of the SYN.
+            self.close_peer();
         }
         self.await_zero_window();
         self.follow_train();

@@ -24,7 +24,7 @@ pub(crate) enum SlotKind {
     SmallWindow,
 }
 
-/// The receiver advertises a zero window (persist mode, RFC 9293 section 3.8.6.1).
+/// The sender waits for the window to open (persist mode, RFC 9293 section 3.8.6.1).
 #[derive(Clone, Copy, Debug)]
 struct Persist {
     /// The time to the next probe.
@@ -198,7 +198,7 @@ impl Timers {
 
     // ---- persist ------------------------------------------------------------
 
-    /// Whether the receiver advertises a zero window.
+    /// Whether the sender waits for the window to open.
     #[inline(always)]
     pub(super) fn in_persist(&self) -> bool {
         self.persist.is_some()
