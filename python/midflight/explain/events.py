@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from midflight._core import Events, PathChange, Plan, Setup
 
 __all__ = [
+    "CLOSES",
     "CONGESTION",
     "SENT",
-    "ZERO",
     "Copy",
     "History",
     "LinkOutage",
@@ -36,8 +36,8 @@ __all__ = [
     "widening",
 ]
 
-#: The detail of an ACK that closes the window.
-ZERO = "zero window"
+#: The details of ACKs after which the sender waits: a zero window, and a notice to wait.
+CLOSES = frozenset({"zero window", "standby"})
 #: The detail of an ACK that echoes a mark (ECE).
 CONGESTION = "congestion"
 #: Events that are transmissions of a segment.

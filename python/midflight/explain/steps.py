@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from midflight._core import QUIC_STACKS
 from midflight.explain.estimates import sample_parts
-from midflight.explain.events import CONGESTION, SENT, ZERO, Copy, History, Row
+from midflight.explain.events import CLOSES, CONGESTION, SENT, Copy, History, Row
 from midflight.explain.waits import long_sample, rto_words
 from midflight.explain.words import (
     OF_QUIC,
@@ -298,7 +298,7 @@ class Steps:
                 first = f"segment {row.number}"
             also = f", which counts as {duplicate}" if duplicate else ""
             return f", the first of {first}{sacked}{also}{said}"
-        if una == sender_before.una and sender_before.closed and row.detail != ZERO:
+        if una == sender_before.una and sender_before.closed and row.detail not in CLOSES:
             return ", which opened the window again" + said
         if duplicate:
             return f", {duplicate}{sacked}{said}"
@@ -308,7 +308,7 @@ class Steps:
 
     def is_duplicate(self, row: Row) -> bool:
         sender_before = self.history.sender_before(row.index)
-        closed = sender_before.closed or row.detail == ZERO
+        closed = sender_before.closed or row.detail in CLOSES
         repeats = row.number + 1 == sender_before.una < sender_before.max and not closed
         return repeats or self.history.counted(row.index) is not None
 
@@ -586,7 +586,7 @@ class Steps:
         for ack in together:
             if (
                 ack.event == "ack"
-                and ack.detail != ZERO
+                and ack.detail not in CLOSES
                 and history.sender_before(ack.index).closed
             ):
                 by = f"when ACK {ack.number} opened the window again"
