@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgb
 
 from midflight import MidflightError
 from midflight.cli import main
@@ -16,7 +17,9 @@ from midflight.plot import figure_of, plot_axis, plot_spread
 from midflight.plot.axis import axis_data, lines_name
 from midflight.plot.compared import usual_ends
 from midflight.plot.dodge import beside
+from midflight.plot.line_looks import line_looks
 from midflight.plot.spread import spread_of
+from midflight.plot.style import SERIES
 from midflight.results import ratio_ci
 
 DELAY, GAP = "links.lte.delay", "handoffs.0.gap"
@@ -261,3 +264,27 @@ def test_points_far_apart_stand_at_their_number() -> None:
         assert (words in said_in(axes)) == is_said
         first = next(line for line in axes.lines if line.get_label() == "a")
         assert (first.get_xdata().tolist() == [1.0, 2.0]) != is_said
+
+
+def test_lines_of_numbers_have_the_colours_of_a_scale() -> None:
+    delays = ["40ms", "10ms", "160ms"]
+    looks = [look for look, _ in line_looks([DELAY], [(one,) for one in delays], delays)]
+    lightness = {one: mean_of(look.colour) for one, look in zip(delays, looks, strict=True)}
+    assert lightness["10ms"] < lightness["40ms"] - 0.1 < lightness["160ms"] - 0.2
+    assert not {look.colour for look in looks} & {one.colour for one in SERIES}
+    # Styles and markers tell them apart in print, as before.
+    assert [(one.line, one.marker) for one in looks] == [
+        (one.line, one.marker) for one in SERIES[:3]
+    ]
+    # Schemes keep their own, also beside numbers.
+    keys = [(scheme, delay) for scheme in ("sack", "freeze") for delay in delays]
+    found = line_looks(["value", DELAY], keys, [", ".join(key) for key in keys])
+    assert {look.colour for look, _ in found} == {SERIES[0].colour, SERIES[2].colour}
+    (only,) = [look for look, _ in line_looks(["value"], [("sack",)], ["sack"])]
+    assert only == SERIES[0]
+
+
+def mean_of(colour: str) -> float:
+    """The lightness of a colour in grey."""
+    red, green, blue = to_rgb(colour)
+    return 0.3 * red + 0.59 * green + 0.11 * blue

@@ -30,6 +30,9 @@ _FLOW = "flow"
 #: The ends of the names of columns whose values have their own looks in all figures.
 _OF_SCHEMES = ("scheme", "cc", "stack")
 
+#: The colours of numbers, and the part of them that is neither black nor too light on white.
+_SCALE, _DARKEST, _LIGHTEST = "magma", 0.2, 0.75
+
 _Line = TypeVar("_Line", bound=Any)
 
 #: The looks whose line styles and markers tell values apart that have the same colour.
@@ -42,14 +45,20 @@ def line_looks(
     """Return the look of each line, and the place in `SERIES` of the look of its line style, by the
     values that it has in the columns `by`, and its label.
 
-    A value of the first column with several values but flows has one colour in all lines, and a
-    combination of the values of the others one line style and marker. Lines that these cannot tell
-    apart, and those that differ in one column, have the looks of their labels (`looks_of`).
+    A value of the first column with several values but flows has one colour in all lines (numbers
+    those of a scale), and a combination of the values of the others one line style and marker.
+    Lines that these cannot tell apart, and those that differ in one column, have the looks of their
+    labels (`looks_of`); if it has numbers, with the colours of the scale.
     """
     usual = [(SERIES[one], one) for one in looks_of(labels)]
+    if all(len(key) == len(by) for key in keys) and len(varied := _varied(by, keys)) == 1:
+        shades = _colours([key[varied[0]] for key in keys])
+        usual = [
+            (replace(look, colour=one), n) for (look, n), one in zip(usual, shades, strict=True)
+        ]
     if any(len(key) != len(by) for key in keys):
         return usual
-    varied = [place for place in range(len(by)) if len({key[place] for key in keys}) > 1]
+    varied = _varied(by, keys)
     coloured = next((place for place in varied if by[place] != _FLOW), None)
     others = [place for place in varied if place != coloured]
     if coloured is None or not others:
@@ -58,13 +67,35 @@ def line_looks(
     rest = list(dict.fromkeys(tuple(key[place] for place in others) for key in keys))
     if len(values) > len(SERIES) or len(rest) > len(_STYLES):
         return usual
-    colours = dict(zip(values, looks_of(values), strict=True))
+    colours = dict(zip(values, _colours(values), strict=True))
     found = []
     for key in keys:
         style = rest.index(tuple(key[place] for place in others))
-        colour = SERIES[colours[key[coloured]]].colour
-        found.append((replace(_STYLES[style], colour=colour), style))
+        found.append((replace(_STYLES[style], colour=colours[key[coloured]]), style))
     return found
+
+
+def _varied(by: Sequence[str], keys: Sequence[Sequence[str]]) -> list[int]:
+    """The places of the columns with several values."""
+    return [place for place in range(len(by)) if len({key[place] for key in keys}) > 1]
+
+
+def _colours(values: Sequence[str]) -> list[str]:
+    """The colours of different values: of numbers those of a scale, lighter ones for larger ones,
+    so that none is taken for the one of a scheme; of others those of their looks.
+    """
+    from matplotlib import colormaps
+    from matplotlib.colors import to_hex
+
+    from midflight.plot.axis import axis_places
+
+    places, names, _ = axis_places(values, "")
+    if names is not None or len({*places.values()}) < len(values):
+        return [SERIES[one].colour for one in looks_of(values)]
+    ordered = sorted(values, key=places.__getitem__)
+    step = (_LIGHTEST - _DARKEST) / (len(values) - 1)
+    steps = {one: _DARKEST + step * n for n, one in enumerate(ordered)}
+    return [to_hex(colormaps[_SCALE](steps[one])) for one in values]
 
 
 def schemes_apart(
