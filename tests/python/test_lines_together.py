@@ -249,6 +249,22 @@ def test_flows_of_a_scheme_have_its_colour(tmp_path: Path) -> None:
     assert colours == [look.colour for look in looks for _ in flows]
 
 
+@pytest.mark.parametrize("first", ["flows.download.scheme=sack,vho", "handoffs.0.gap=0.5s,2s"])
+def test_runs_over_schemes_and_another_axis_have_the_colours_of_schemes(
+    tmp_path: Path, first: str
+) -> None:
+    both = ["flows.download.scheme=sack,vho", "handoffs.0.gap=0.5s,2s"]
+    axes = [word for one in sorted(both, key=lambda one: one != first) for word in ("--axis", one)]
+    out = tmp_path / "x.svg"
+    assert main(["plot", "wifi-to-lte", *axes, "--kind", "cwnd", "--out", str(out)]) == 0
+    text = out.read_text().lower()
+    sack, vho = (SERIES[one].colour.lower() for one in looks_of(["sack", "vho"]))
+    assert sack in text
+    assert vho in text
+    others = {one.colour.lower() for one in SERIES} - {sack, vho, "black", "#000000"}
+    assert not [one for one in others if one in text]
+
+
 def test_looks_of_flows_by_the_number_of_their_senders() -> None:
     # Without names of senders, or with more flows than line styles, each line has its colour.
     assert looks_of_flows([""] * 3, ["a", "b", "c"]) == [0, 1, 2]

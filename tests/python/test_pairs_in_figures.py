@@ -21,6 +21,7 @@ from midflight.plot.line_looks import line_looks
 from midflight.plot.spread import spread_of
 from midflight.plot.style import SERIES
 from midflight.results import ratio_ci
+from test_over_time import rows_of
 
 DELAY, GAP = "links.lte.delay", "handoffs.0.gap"
 SCHEME, AT = "flows.download.scheme", "handoffs.0.at"
@@ -132,6 +133,8 @@ def test_intervals_are_far_only_beside_many_shorter_ones() -> None:
     usual = [(-30.0, -10.0)] * 9
     assert usual_ends([-20.0], [*usual, (-100.0, 64.0)]) == (-30.0, 0.0)
     assert usual_ends([-20.0], usual) is None
+    # An axis that is little longer shows all.
+    assert usual_ends([-20.0], [*usual, (-41.0, -5.0)]) is None
     assert usual_ends([-20.0], [*usual[:4], *[(-100.0, 64.0)] * 4]) is None
     assert usual_ends([-20.0], [*usual[:2], (-100.0, 64.0)]) is None
 
@@ -172,7 +175,7 @@ def test_what_gives_a_curve_over_pooled_instants_is_named(
     assert main(words) == 0
     said = capsys.readouterr().err
     assert f"--kind median --x {AT} is a curve" in said
-    assert f"midflight sweep with --by {AT}" in said
+    assert f"midflight sweep --by {AT}" in said
     assert main([*words, "--kind", "median"]) == 0
     assert "midflight sweep" not in capsys.readouterr().err
     asked = ["--kind", "heatmap", "--x", AT, "--y", "value", "--value", "ratio"]
@@ -288,3 +291,31 @@ def mean_of(colour: str) -> float:
     """The lightness of a colour in grey."""
     red, green, blue = to_rgb(colour)
     return 0.3 * red + 0.59 * green + 0.11 * blue
+
+
+def test_far_ends_of_small_changes_have_digits() -> None:
+    far = {("freeze", "40ms", "2s"): (-0.0284, 0.0111)}
+    near = {
+        (scheme, delay, gap): (-0.003, -0.001)
+        for scheme in SCHEMES
+        for gap in GAPS
+        for delay in DELAYS
+    }
+    columns = compared({}, near | far)
+    columns["ratio"] = [-0.002] * len(columns["ratio"])
+    assert "from \N{MINUS SIGN}2.84 to +1.11 %" in said_in(interval(columns))
+
+
+def test_changes_over_a_chosen_axis_and_lines_are_those_of_the_comparison(tmp_path: Path) -> None:
+    scheme, out = "flows.download.scheme", tmp_path / "out"
+    axes = [f"{scheme}=sack,enhanced", f"{GAP}=0.5s,2s", "handoffs.0.at=0.2s,0.3s"]
+    axes.append(f"{DELAY}=20ms,40ms")
+    words = [word for one in axes for word in ("--axis", one)]
+    assert main(["sweep", "wifi-to-lte", *words, "--compare", scheme, "--out", str(out)]) == 0
+    table = tmp_path / "x.csv"
+    words = ["--value", "ratio", "--x", DELAY, "--by", GAP, "--csv", str(table)]
+    assert main(["plot", str(out), *words, "--out", str(tmp_path / "x.png")]) == 0
+    rows = rows_of(table)
+    assert {row["unit"] for row in rows} == {"%"}
+    assert {row["line"] for row in rows} == {"0.5s", "2s"}
+    assert {"low", "high"} <= {*rows[0]}

@@ -43,6 +43,8 @@ FEW = "*: of half as many pairs as others, or fewer"
 #: Intervals that are wider than the upper quartile of all by so many times the distance of the
 #: quartiles have no say in the ends of the axis, if they are no more than this share of them.
 _FAR, _FAR_SHARE = 3.0, 0.15
+#: An axis that shows all of them is then so many times as long, or does show them.
+_WORTH = 1.5
 #: Lines and places are named up to this number.
 _MOST_NAMED = 4
 #: With fewer intervals none is far from the others.
@@ -111,7 +113,7 @@ def usual_ends(
     means: Sequence[float], intervals: Sequence[tuple[float, float]]
 ) -> tuple[float, float] | None:
     """Return the ends of the means, and of the intervals but few that are far wider than the
-    others; None if none is.
+    others; None if none is, or if an axis that shows these is little longer.
     """
     sure = [one for one in intervals if all(map(math.isfinite, one))]
     if len(sure) < _LEAST_INTERVALS:
@@ -122,8 +124,11 @@ def usual_ends(
     if not far.any() or far.sum() > max(1.0, _FAR_SHARE * len(sure)):
         return None
     usual = [one for one, is_far in zip(sure, far, strict=True) if not is_far]
-    each = [*(end for one in usual for end in one), *filter(math.isfinite, means)]
-    return min(0.0, *each), max(0.0, *each)
+    each = [0.0, *(end for one in usual for end in one), *filter(math.isfinite, means)]
+    every = [*each, *(end for one in sure for end in one)]
+    if max(every) - min(every) < _WORTH * (max(each) - min(each)):
+        return None
+    return min(each), max(each)
 
 
 def why_empty(columns: Columns, row: int) -> str:

@@ -95,14 +95,16 @@ def paired_of(
     None for other sources, if another measurement is asked for, if lines are (`has_by`) but no
     change, or if the comparison has no intervals or lacks the axis or what rows are kept by.
     """
-    may_have_by = asked.value is not None and asked.x is None
+    may_have_by = asked.value is not None
     if (found := _asked_of(source, asked, where, has_by=has_by and not may_have_by)) is None:
         return None
     file, columns, value = found
     if has_by:
         free = [*places_of(_varied(columns), *asked.by), _VALUE]
         x = next((name for name in free if name not in asked.by), None)
-        return file, Shown(x, None, value, asked.by)
+        if asked.x is not None:
+            x = asked.x if asked.x in free else None
+        return None if x is None else (file, Shown(x, None, value, asked.by))
     shown = paired_shown(columns, asked.x)
     return None if shown is None else (file, shown._replace(value=value))
 
@@ -251,7 +253,7 @@ def curve_words(columns: Columns, samples: Sequence[str]) -> str:
     by = ",".join([*_axes(columns), first])
     return (
         f"each change is over the values of {first} together; --kind median --x {first} is a curve "
-        f"over them, and after midflight sweep with --by {by} the changes are"
+        f"over them; midflight sweep --by {by} compares at each of them"
     )
 
 

@@ -589,7 +589,9 @@ def _detail(data: Spread, cut: tuple[float, float] | None = None) -> str:
         beyond_it = [one for one in ends if _is_cut(one, cut)]
         longest = max(beyond_it, key=lambda one: one[1] - one[0], default=None)
         if longest is not None:
-            far = " to ".join(number_words(one, 0, signed=True) for one in longest)
+            # Three digits.
+            digits = max(0, 2 - math.floor(math.log10(max(map(abs, longest)))))
+            far = " to ".join(number_words(one, digits, signed=True) for one in longest)
             unit = f" {data.measure[1]}".rstrip()
             most = "the longest " if len(beyond_it) > 1 else ""
             words.append(f"arrows: beyond the axis, {most}from {far}{unit}")

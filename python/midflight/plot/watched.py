@@ -157,6 +157,7 @@ def name_lines(runs: Sequence[WatchedRun]) -> None:
         )
     # What the looks go by: a flow may have the name of a scheme.
     senders: list[str] = []
+    flows: list[str] = []
     for one in runs:
         several = len(one.flows) > 1
         differ = len({history.label for history in one.flows}) > 1
@@ -165,13 +166,28 @@ def name_lines(runs: Sequence[WatchedRun]) -> None:
             words = [history.flow] if several else []
             is_named = len(runs) > 1 or not several or differ
             words += [history.label] * is_named
-            senders.append(history.label * is_named)
+            sender, of_flow = _sender_of(history, one.names)
+            senders.append(sender * is_named)
+            flows.append(of_flow)
             other = f" ({way})" if way != one.directions[0] else ""
             labels.append(", ".join(words) + other)
         one.labels = labels
-    looks = iter(looks_of_flows(senders, [flow.flow for one in runs for flow in one.flows]))
+    looks = iter(looks_of_flows(senders, flows))
     for one in runs:
         one.looks = [next(looks) for _ in one.labels]
+
+
+def _sender_of(history: History, of_labels: str) -> tuple[str, str]:
+    """What has the colour of a line, and what its line style: of a run over several axes
+    (`of_labels`) the scheme, and its other values with the flow; of other runs the label, and the
+    flow.
+    """
+    names, values = of_labels.split(", "), history.label.split(", ")
+    schemes = [place for place, name in enumerate(names) if name.split(" of ")[0] == "Scheme"]
+    if len(names) < 2 or len(names) != len(values) or len(schemes) != 1:
+        return history.label, history.flow
+    (at,) = schemes
+    return values[at], ", ".join([*values[:at], *values[at + 1 :], history.flow])
 
 
 def list_kinds(kinds: str | Sequence[str]) -> list[str]:
