@@ -10,7 +10,7 @@ import math
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -27,7 +27,7 @@ from midflight.plot.dodge import (
 )
 from midflight.plot.figure import Dress, check_dress, label_axes, write_figure
 from midflight.plot.line_looks import few_entries, line_looks, line_named_by, schemes_apart
-from midflight.plot.medians import LEAST_FOR_BANDS, draw_band, draw_medians, draw_whiskers
+from midflight.plot.medians import LEAST_FOR_BANDS, Line, draw_band, draw_medians, draw_whiskers
 from midflight.plot.names import SCALES, column_name, with_unit, within_text
 from midflight.plot.options import as_names
 from midflight.plot.plain import plain_of_folder
@@ -55,7 +55,7 @@ from midflight.plot.style import (
 from midflight.plot.tables import Columns, TableSource, columns_of, missing_column, results_of
 from midflight.plot.usual import Shown, missing_argument, usual_rows, usual_shown
 from midflight.refusal import names_arguments, refusal
-from midflight.results import Quartiles, quartiles
+from midflight.results import quartiles
 from midflight.run_tables import is_requests
 from midflight.sweep_results import WORKLOAD_OF, is_sample
 from midflight.unmet import MET
@@ -109,20 +109,6 @@ _MOST_FLOWS = 3
 #: The room between two numbers below an axis, and the height of a name, in points.
 _TICKS_APART_PT, _NAME_PT = 5.0, 8.0
 _USUAL_IN = (COLUMN_IN * 1.25, 2.9)
-
-
-@dataclass
-class Line:
-    """The quartiles of one series, in the order of the axis."""
-
-    label: str
-    #: Its values of the columns that tell lines apart.
-    key: Sequence[str] = ()
-    x: list[float] = field(default_factory=list)
-    points: list[Quartiles] = field(default_factory=list)
-    #: Runs at each point, and those of them that have no value.
-    runs: list[int] = field(default_factory=list)
-    missing: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -3,23 +3,38 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from midflight.plot.scales import open_edges
 from midflight.plot.style import Look
+from midflight.results import Quartiles
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from midflight.plot.axis import Line
-
-__all__ = ["LEAST_FOR_BANDS", "draw_band", "draw_medians", "draw_whiskers"]
+__all__ = ["LEAST_FOR_BANDS", "Line", "draw_band", "draw_medians", "draw_whiskers"]
 
 #: With fewer values whiskers are clearer than bands.
 LEAST_FOR_BANDS = 8
 _MOST_MARKERS = 25
+
+
+@dataclass
+class Line:
+    """The quartiles of one series, in the order of the axis."""
+
+    label: str
+    #: Its values of the columns that tell lines apart.
+    key: Sequence[str] = ()
+    x: list[float] = field(default_factory=list)
+    points: list[Quartiles] = field(default_factory=list)
+    #: Runs at each point, and those of them that have no value.
+    runs: list[int] = field(default_factory=list)
+    missing: list[int] = field(default_factory=list)
 
 
 def _shown(line: Line, over: float) -> Any:
