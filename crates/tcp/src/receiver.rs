@@ -21,12 +21,12 @@ mod usual;
 use educe::Educe;
 use std::collections::VecDeque;
 
+use midflight_control::signal::Advertised;
 use midflight_units::{Instant, Ring, Seq};
 
 use self::gro::Gro;
-pub use self::linux::ReceiveSpace;
-pub use self::linux::ReceiverTally;
 use self::linux::{Data, LinuxAcks};
+pub use self::linux::{ReceiveSpace, ReceiverTally};
 use self::quic::QuicAcks;
 use self::signal::Reshaping;
 use self::usual::{Usual, NOT_PREDICTED};
@@ -66,9 +66,8 @@ pub struct Receiver {
     last_ack_sent: Seq,
     /// When the segment that caused the last ACK was sent.
     last_cause: Instant,
-    /// A zero window is advertised, or a notice to wait.
-    closed: bool,
-    standby: bool,
+    /// What a signal has advertised last.
+    advertised: Advertised,
     /// Number of handoff marks sent.
     marks: u32,
     /// No duplicate ACK is sent before this time.
@@ -166,8 +165,7 @@ impl Receiver {
             ts_recent: Instant::ZERO,
             last_ack_sent: 0,
             last_cause: Instant::ZERO,
-            closed: false,
-            standby: false,
+            advertised: Advertised::Open,
             marks: 0,
             quiet_until: None,
             reshaping: None,
@@ -219,9 +217,9 @@ impl Receiver {
         self.linux.as_deref().map(|linux| linux.acks.tally())
     }
 
-    /// Whether it advertises a zero window, independent of its free buffer.
+    /// Whether it advertises a zero window or a notice to wait, independent of its free buffer.
     pub fn is_closed(&self) -> bool {
-        self.closed
+        self.advertised != Advertised::Open
     }
 
     /// One past the highest segment that has arrived.
@@ -466,7 +464,7 @@ impl Receiver {
         if ack.is_none() && option.is_some() {
             self.syn_answer = option;
         }
-        if let (Some(ack), Some(option), false) = (&mut ack, option, self.closed) {
+        if let (Some(ack), Some(option), false) = (&mut ack, option, self.is_closed()) {
             ack.option = option;
         }
         ack
@@ -526,7 +524,7 @@ impl Receiver {
         self.delayed = None;
         let mut ack = self.acknowledge(due.block, due.sent, false);
         if due.block.left == 0 {
-            if let (Some(option), false) = (self.syn_answer.take(), self.closed) {
+            if let (Some(option), false) = (self.syn_answer.take(), self.is_closed()) {
                 ack.option = option;
             }
         }
@@ -633,10 +631,10 @@ impl Receiver {
     }
 
     fn window_option(&self) -> AckOption {
-        match (self.closed, self.standby) {
-            (false, _) => AckOption::Nothing,
-            (true, false) => AckOption::ZeroWindow,
-            (true, true) => AckOption::Standby,
+        match self.advertised {
+            Advertised::Open => AckOption::Nothing,
+            Advertised::Closed => AckOption::ZeroWindow,
+            Advertised::Standby => AckOption::Standby,
         }
     }
 

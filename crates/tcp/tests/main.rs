@@ -3,6 +3,7 @@
 //! One program instead of one for each file: they would all link the same crates.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
+mod closed_window;
 mod common;
 mod ecn;
 mod expect_reordering;

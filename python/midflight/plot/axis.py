@@ -27,7 +27,7 @@ from midflight.plot.dodge import (
 )
 from midflight.plot.figure import Dress, check_dress, label_axes, write_figure
 from midflight.plot.line_looks import few_entries, line_looks, line_named_by, schemes_apart
-from midflight.plot.medians import LEAST_FOR_BANDS, Line, draw_band, draw_medians, draw_whiskers
+from midflight.plot.medians import LEAST_FOR_BANDS, Line, draw_band, draw_medians, draw_spread
 from midflight.plot.names import SCALES, column_name, with_unit, within_text
 from midflight.plot.options import as_names
 from midflight.plot.plain import plain_of_folder
@@ -608,7 +608,7 @@ def axis_figure(
             if bands:
                 draw_band(axes, line, look, at, over, strong=len(data.lines) <= _MOST_STRONG_BANDS)
             else:
-                draw_whiskers(axes, line, look, x, over)
+                draw_spread(axes, line, look, x, over)
             mark_endless(axes, aside, np.array([one[2] for one in line.points]), top, look)
         if log_y:
             set_log(axes.yaxis, low, top)

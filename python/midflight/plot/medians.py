@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from midflight.plot.quartiles import draw_whiskers
 from midflight.plot.scales import open_edges
 from midflight.plot.style import Look
 from midflight.results import Quartiles
@@ -16,7 +17,7 @@ from midflight.results import Quartiles
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["LEAST_FOR_BANDS", "Line", "draw_band", "draw_medians", "draw_whiskers"]
+__all__ = ["LEAST_FOR_BANDS", "Line", "draw_band", "draw_medians", "draw_spread"]
 
 #: With fewer values whiskers are clearer than bands.
 LEAST_FOR_BANDS = 8
@@ -81,19 +82,10 @@ def draw_band(axes: Axes, line: Line, look: Look, x: Any, over: float, *, strong
         axes.plot(x, edge, color=look.colour, linestyle=look.line, linewidth=0.35, zorder=3)
 
 
-def draw_whiskers(axes: Axes, line: Line, look: Look, x: Any, over: float) -> None:
+def draw_spread(axes: Axes, line: Line, look: Look, x: Any, over: float) -> None:
     """Draw the quartiles of one series as bars at the points that have several values."""
     q1, median, q3 = _shown(line, over)
     several = q1 < q3
-    drawn = axes.errorbar(
-        x[several],
-        median[several],
-        yerr=np.vstack([median - q1, q3 - median])[:, several],
-        fmt="none",
-        ecolor=look.colour,
-        elinewidth=0.9,
-        capsize=2.0,
-        capthick=0.9,
-        zorder=3,
-    )
+    lengths = np.vstack([median - q1, q3 - median])[:, several]
+    drawn = draw_whiskers(axes, look, x[several], median[several], lengths)
     open_edges(axes, drawn.get_children())

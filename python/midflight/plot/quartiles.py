@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.container import BarContainer
 
-__all__ = ["Series", "mark_endless", "quartile_plot"]
+__all__ = ["Series", "draw_whiskers", "mark_endless", "quartile_plot"]
 
 
 @dataclass(frozen=True)
@@ -142,18 +142,7 @@ def _quartile_series(
     look = one.look
     if connected:
         axes.plot(x, median, color=look.colour, linestyle=look.line, linewidth=0.7, zorder=2)
-    axes.errorbar(
-        x,
-        median,
-        yerr=np.vstack([median - q1, q3 - median]),
-        fmt="none",
-        ecolor=look.colour,
-        elinewidth=0.9,
-        capsize=2.0,
-        capthick=0.9,
-        zorder=3,
-        clip_on=False,
-    )
+    draw_whiskers(axes, look, x, median, np.vstack([median - q1, q3 - median]), clip_on=False)
     axes.plot(
         x,
         median,
@@ -180,6 +169,24 @@ def _quartile_series(
         markerfacecolor=look.colour if look.filled else "white",
         markeredgewidth=0.9,
         label=one.label,
+    )
+
+
+def draw_whiskers(
+    axes: Axes, look: Look, x: Any, middle: Any, lengths: Any, cap_pt: float = 2.0, **how: Any
+) -> Any:
+    """Draw whiskers below and above values, of these two rows of lengths; return what is drawn."""
+    return axes.errorbar(
+        x,
+        middle,
+        yerr=lengths,
+        fmt="none",
+        ecolor=look.colour,
+        elinewidth=0.9,
+        capsize=cap_pt,
+        capthick=0.9,
+        zorder=3,
+        **how,
     )
 
 

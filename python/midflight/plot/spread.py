@@ -60,7 +60,7 @@ from midflight.plot.names import with_unit
 from midflight.plot.options import as_names, check_scale
 from midflight.plot.paired import check_is_apart, paired_figure, samples_of, source_of
 from midflight.plot.plain import plain_of_folder
-from midflight.plot.quartiles import mark_endless
+from midflight.plot.quartiles import draw_whiskers, mark_endless
 from midflight.plot.samples import interval_words, sampling
 from midflight.plot.scales import (
     WIDE,
@@ -726,17 +726,8 @@ def _draw_intervals(
         # That of a comparison has the baseline at 0.
         has_negative |= bool((mean < 0).any() or group.ends)
         ends += points[np.isfinite(points)].tolist()
-        bars = axes.errorbar(
-            x[sure],
-            mean[sure],
-            yerr=np.abs(np.vstack([mean - low, high - mean]))[:, sure],
-            fmt="none",
-            ecolor=look.colour,
-            elinewidth=0.9,
-            capsize=2.2,
-            capthick=0.9,
-            zorder=3,
-        )
+        lengths = np.abs(np.vstack([mean - low, high - mean]))[:, sure]
+        bars = draw_whiskers(axes, look, x[sure], mean[sure], lengths, cap_pt=2.2)
         how = _line_style(look) | ({} if has_numbers else {"linestyle": "none"})
         short = np.array(group.is_short, dtype=np.bool_)
         # A line of means that leave out more and more runs would fall where times grow.

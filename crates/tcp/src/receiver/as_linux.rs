@@ -62,7 +62,7 @@ impl Receiver {
             _ => report.map(AckOption::from),
         };
         let mut ack = self.take_as_linux(now, segment);
-        if let (Some(option), false) = (option, self.closed) {
+        if let (Some(option), false) = (option, self.is_closed()) {
             // A measurement report is not delayed.
             let answer = ack.get_or_insert_with(|| self.acknowledge_as_linux());
             answer.option = option;

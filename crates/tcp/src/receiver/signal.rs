@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::num::NonZeroU32;
 
 use midflight_control::signal::{
-    stamp_at, Advertised, HandoffMark, OwnAck, Received, Reshaped, Signal, WHOLE_WINDOW,
+    stamp_at, HandoffMark, OwnAck, Received, Reshaped, Signal, WHOLE_WINDOW,
 };
 use midflight_control::Notice;
 use midflight_units::{Instant, Seq};
@@ -86,8 +86,7 @@ impl Receiver {
             self.set_usual(Usual::Nothing);
         }
         if let Some(window) = signal.window {
-            self.closed = window != Advertised::Open;
-            self.standby = window == Advertised::Standby;
+            self.advertised = window;
         }
         let mut again = None;
         if signal.copies > 0 && self.next > 0 {
