@@ -5,11 +5,12 @@ Runs are added some at a time, and none is kept but the times that flows took.
 
 from __future__ import annotations
 
+import csv
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import IO, TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from midflight._core import Table, WorkloadMeasure
@@ -30,6 +31,7 @@ __all__ = [
     "rows",
     "stacks_of",
     "summary_text",
+    "write_cells",
 ]
 
 #: Lines of the table of handoffs and changes.
@@ -74,6 +76,13 @@ def csv_cell(value: Any) -> str:
     if value is None:
         return ""
     return f"{value:.12g}" if isinstance(value, float) else csv_text(str(value))
+
+
+def write_cells(file: IO[str], head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Write a table to a CSV file, each value as `csv_cell` does."""
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(head)
+    writer.writerows(map(csv_cell, row) for row in rows)
 
 
 def csv_text(text: str) -> str:

@@ -227,3 +227,16 @@ def test_flows_of_a_sweep_are_not_pooled_unless_asked(
     for asked in (["--where", "flow=backup"], ["--by", scheme]):
         assert main([*words, *asked]) == 0
         assert {row["line"] for row in rows_of(table)} == {"sack", "freeze"}
+
+
+def test_the_data_of_a_figure_are_the_same_from_the_command_and_from_python(
+    paired: Path, tmp_path: Path
+) -> None:
+    out, one, other = tmp_path / "x.svg", tmp_path / "one.csv", tmp_path / "other.csv"
+    for kind in ("median", "cdf", "box", "interval", "heatmap"):
+        words = ["plot", str(paired), "--kind", kind, "--out", str(out), "--csv", str(one)]
+        assert main(words) == 0
+        how: Any = {"csv": other}
+        plot_axis(paired, out, **how) if kind == "median" else plot_spread(paired, out, kind, **how)
+        assert one.read_bytes() == other.read_bytes()
+    assert "0.000000" not in one.read_text()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from midflight.cli.output import UserError, note, open_result
 from midflight.cli.result_files import destination
-from midflight.run_tables import csv_cell
+from midflight.run_tables import write_cells
 
 if TYPE_CHECKING:
     from midflight.plot.usual import Shown
@@ -181,8 +180,5 @@ def write_rows(
     table: IO[str] | None, head: Sequence[str], rows: Iterable[Sequence[object]]
 ) -> None:
     """Write the drawn data as CSV, if requested."""
-    if table is None:
-        return
-    writer = csv.writer(table, lineterminator="\n")
-    writer.writerow(head)
-    writer.writerows(map(csv_cell, row) for row in rows)
+    if table is not None:
+        write_cells(table, head, rows)

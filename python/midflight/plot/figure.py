@@ -31,9 +31,9 @@ from midflight.plot.style import (
     labelled,
     typeset,
     wrapped,
-    write_csv,
 )
 from midflight.refusal import refusal
+from midflight.run_tables import write_cells
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -142,7 +142,10 @@ def write_figure(
     if csv is not None:
         # The figure is written only if its data can be.
         head, *rows = table
-        write_csv(Path(csv), [str(one) for one in head], rows)
+        place = Path(csv)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with place.open("w", newline="", encoding="utf-8") as file:
+            write_cells(file, [str(one) for one in head], rows)
     if kept is None:
         path.write_bytes(drawn)
     return path
