@@ -4,6 +4,7 @@ that are far longer than the others.
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from midflight.cli import main
 from midflight.plot import figure_of, plot_axis, plot_spread
 from midflight.plot.axis import axis_data, lines_name
 from midflight.plot.compared import usual_ends
-from midflight.plot.dodge import beside
+from midflight.plot.dodge import beside, dodge, most_beside
 from midflight.plot.line_looks import line_looks
 from midflight.plot.spread import spread_of
 from midflight.plot.style import SERIES
@@ -78,7 +79,7 @@ def test_lines_without_pairs_are_named() -> None:
     why = "no pairs, as sack or the other one did not finish"
     assert f"{why}: 160 ms everywhere, 40 ms at 4 s and 6 s" in said
     said = said_in(interval(compared(lost("160ms"))))
-    assert f"{why}: 160 ms; points at one place" in said
+    assert f"{why}: 160 ms; lines that would touch" in said
     assert "no pairs" not in said_in(interval(compared({})))
     # One line of those of a delay.
     said = said_in(interval(compared({("freeze", "40ms", "6s"): 0})))
@@ -235,12 +236,29 @@ def test_only_marks_that_touch_stand_side_by_side() -> None:
         [(1.0, 9.0, 9.5), (2.0, 5.2, 5.2), (3.0, inf, inf)],
         [(1.0, 0.9, 3.0), (2.0, nan, nan), (3.0, -inf, inf)],
     ]
-    assert beside(lines, 0.5) == [[-0.5, -0.5, -1.0], [0.0, 0.5, 0.0], [0.5, 0.0, 1.0]]
-    assert beside(lines[:1], 0.5) == [[0.0] * 3]
+    assert beside(lines, 0.5) == [-1.0, 0.0, 1.0]
+    assert beside(lines[:1], 0.5) == [0.0]
+    # One that touches none stands at its numbers.
+    far = [(1.0, 20.0, 21.0), (2.0, 20.0, 21.0)]
+    assert beside([lines[0][:2], far, lines[1][:2]], 0.5) == [-0.5, 0.0, 0.5]
+    assert most_beside([-0.5, 0.0, 0.5]) == 2
+    assert most_beside([0.0]) == 1
+
+
+@pytest.mark.parametrize("lines", [2, 4, 9])
+@pytest.mark.parametrize("is_log", [False, True])
+def test_caps_of_whiskers_are_narrower_than_the_way_between_lines(lines: int, is_log: bool) -> None:
+    places = [1.0, 2.0, 4.0, 8.0]
+    apart = dodge(places, lines, 3.5, is_log=is_log)
+    ends = [math.log(one) if is_log else one for one in (places[0], places[-1])]
+    step_pt = apart.step / (ends[1] - ends[0]) * (3.5 - 0.8) * 72
+    assert 0 < 2 * apart.cap_pt < step_pt
+    nearest = math.log(2) if is_log else 1.0
+    assert lines * apart.step < nearest
 
 
 def test_points_far_apart_stand_at_their_number() -> None:
-    words = "points at one place stand side by side"
+    words = "lines that would touch stand side by side"
     columns = compared({})
     columns["ratio"] = [-0.2 if one == "freeze" else 0.4 for one in columns["value"]]
     columns["ratio_low"] = [one - 0.01 for one in columns["ratio"]]

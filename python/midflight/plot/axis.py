@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from midflight.plot.dodge import (
-    APART_PT,
-    ARROWS_APART_PT,
     SIDE_BY_SIDE,
+    Apart,
     beside,
     dodge,
     marker_high,
+    most_beside,
+    side_by_side_at_names,
 )
 from midflight.plot.figure import Dress, check_dress, label_axes, write_figure
 from midflight.plot.line_looks import few_entries, line_looks, line_named_by, schemes_apart
@@ -586,20 +587,22 @@ def axis_figure(
         lines = max(1, len(data.lines))
         # With one value at each place there are no quartiles, and nothing to stand side by side.
         spread = any(runs > 1 for line in data.lines for runs in line.runs)
-        apart_pt = ARROWS_APART_PT if _has_arrows_together(data) else APART_PT
-        apart = dodge(places, lines, width, is_log=log_x, apart_pt=apart_pt) if spread else 0.0
-        step = min(0.17, 0.6 / lines) if has_names else apart
         drawn_x: list[float] = []
         keys, labels = [line.key for line in data.lines], [line.label for line in data.lines]
         looks = [look for look, _ in line_looks(data.by, keys, labels)]
         drawn = list(zip(data.lines, looks, strict=True))
         if schemes := schemes_apart(data.axis[0], data.categories, data.lines):
-            drawn, step = [(line, look) for line, look, _ in schemes], 0.0
-        asides = [[number - (len(data.lines) - 1) / 2] for number, _ in enumerate(drawn)]
+            drawn = [(line, look) for line, look, _ in schemes]
+        asides = [number - (len(data.lines) - 1) / 2 for number, _ in enumerate(data.lines)]
         if not has_names and not bands:
             asides = _asides(data, low, top, height, is_log=log_y)
+        apart = Apart(0.0)
+        if has_names and not schemes:
+            apart = side_by_side_at_names(min(0.17, 0.6 / lines), len(data.categories or ()), width)
+        elif spread and not has_names:
+            apart = dodge(places, most_beside(asides), width, is_log=log_x)
         for number, (line, look) in enumerate(drawn):
-            offset = np.array(asides[number]) * step
+            offset = 0.0 if schemes else asides[number] * apart.step
             at = np.array(line.x)
             aside = at * np.exp(offset) if log_x else at + offset
             x = at if bands else aside
@@ -608,7 +611,7 @@ def axis_figure(
             if bands:
                 draw_band(axes, line, look, at, over, strong=len(data.lines) <= _MOST_STRONG_BANDS)
             else:
-                draw_spread(axes, line, look, x, over)
+                draw_spread(axes, line, look, x, over, apart.cap_pt)
             mark_endless(axes, aside, np.array([one[2] for one in line.points]), top, look)
         if log_y:
             set_log(axes.yaxis, low, top)
@@ -636,7 +639,8 @@ def axis_figure(
             detail="; ".join(
                 (
                     _detail(data, is_spread=spread),
-                    *[SIDE_BY_SIDE] * (step > 0 and not has_names and any(map(any, asides))),
+                    *[SIDE_BY_SIDE]
+                    * (apart.step > 0 and not has_names and not bands and any(asides)),
                 )
             ),
             entries=few_entries(data.by, keys, looks),
@@ -670,8 +674,8 @@ def _detail(data: AxisData, *, is_spread: bool) -> str:
 
 def _asides(
     data: AxisData, low: float, top: float, height_in: float, *, is_log: bool
-) -> list[list[float]]:
-    """How far points stand from their numbers, in steps, on an axis of values with these ends."""
+) -> list[float]:
+    """How far lines stand from their numbers, in steps, on an axis of values with these ends."""
 
     def up(value: float) -> float:
         return math.log(max(value, low)) if is_log else value
@@ -681,17 +685,6 @@ def _asides(
         for line in data.lines
     ]
     return beside(marks, marker_high(up(top) - up(low), height_in))
-
-
-def _has_arrows_together(data: AxisData) -> bool:
-    """Whether several lines have an arrow at the same place."""
-    found = [
-        x
-        for line in data.lines
-        for x, point in zip(line.x, line.points, strict=True)
-        if math.isinf(point.q3)
-    ]
-    return len(found) > len({*found})
 
 
 def axis_rows(data: AxisData) -> Iterator[Sequence[object]]:

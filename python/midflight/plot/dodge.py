@@ -6,38 +6,66 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
-__all__ = ["APART_PT", "ARROWS_APART_PT", "SIDE_BY_SIDE", "beside", "dodge", "marker_high"]
+__all__ = [
+    "SIDE_BY_SIDE",
+    "Apart",
+    "beside",
+    "dodge",
+    "marker_high",
+    "most_beside",
+    "side_by_side_at_names",
+]
 
 #: What a figure says of points beside their number.
-SIDE_BY_SIDE = "points at one place stand side by side"
+SIDE_BY_SIDE = "lines that would touch stand side by side"
 #: The height of a marker, and the room above and below the values, in points.
 _MARKER_PT, _AROUND_PT = 5.0, 80.0
 
-#: Whiskers of lines with the same x stand so far apart, in points, where there is room, arrows that
-#: would cover each other so far, ...
-APART_PT, ARROWS_APART_PT = 2.0, 5.0
+#: Whiskers of lines with the same x stand so far apart, in points, where there is room, ...
+_APART_PT = 6.0
 #: ... and take up no more than this share of the way to the next x.
-_SHARE_OF_STEP = 0.4
+_SHARE_OF_STEP = 0.6
+#: Half the width of the caps of whiskers, in points, and its share of the way to the next whisker.
+_CAP_PT, _CAP_SHARE = 2.2, 0.4
 
 
-def dodge(
-    places: Iterable[float],
-    lines: int,
-    width_in: float,
-    *,
-    is_log: bool,
-    apart_pt: float = APART_PT,
-) -> float:
-    """Return the distance between the markers and whiskers of lines at the same number, in the unit
-    of the axis, or of its logarithm. The ticks are at the numbers.
+class Apart(NamedTuple):
+    """The way between two lines at one place, in the unit of the axis or of its logarithm, and half
+    the width of the caps of their whiskers, in points, so that these do not overlap.
+    """
+
+    step: float
+    cap_pt: float = _CAP_PT
+
+
+def dodge(places: Iterable[float], lines: int, width_in: float, *, is_log: bool) -> Apart:
+    """Return how far apart the markers and whiskers of so many lines stand that touch each other at
+    some number, of a figure so wide. The ticks are at the numbers.
     """
     values = sorted({math.log(x) if is_log else x for x in places})
-    if len(values) < 2:
-        return 0.0  # One number, written in two units.
-    point = (values[-1] - values[0]) / ((width_in - 0.8) * 72)
+    if len(values) < 2 or lines < 2:
+        return Apart(0.0)  # One number, written in two units.
+    point = (values[-1] - values[0]) / _room_pt(width_in)
     nearest = min(b - a for a, b in pairwise(values))
-    return min(apart_pt * point, _SHARE_OF_STEP * nearest / max(1, lines))
+    step = min(_APART_PT * point, _SHARE_OF_STEP * nearest / lines)
+    return Apart(step, _cap_pt(step / point))
+
+
+def side_by_side_at_names(step: float, names: int, width_in: float) -> Apart:
+    """Return what `dodge` does for so many names, whose lines stand this share of the way to the
+    next name apart.
+    """
+    return Apart(step, _cap_pt(step * _room_pt(width_in) / max(1, names)))
+
+
+def _room_pt(width_in: float) -> float:
+    return (width_in - 0.8) * 72
+
+
+def _cap_pt(apart_pt: float) -> float:
+    return min(_CAP_PT, _CAP_SHARE * apart_pt)
 
 
 def marker_high(extent: float, height_in: float) -> float:
@@ -47,32 +75,34 @@ def marker_high(extent: float, height_in: float) -> float:
     return extent * _MARKER_PT / max(36.0, 72 * height_in - _AROUND_PT)
 
 
-def beside(
-    lines: Sequence[Sequence[tuple[float, float, float]]], marker: float
-) -> list[list[float]]:
-    """Return how far the marks of each line stand from their numbers, in steps of `dodge`.
+def beside(lines: Sequence[Sequence[tuple[float, float, float]]], marker: float) -> list[float]:
+    """Return how far each line stands from its numbers, in steps of `dodge`.
 
-    A mark is a number and the ends of a whisker there; markers are so high. Marks that would touch
-    those of other lines at their number stand side by side, in the order of the lines; others, and
-    those without a value, stand at their number.
+    A mark is a number and the ends of a whisker there; markers are so high. Lines with marks that
+    would touch at some number stand side by side at all of them, in their order, so that each keeps
+    its form; others stand at their numbers.
     """
-    found = [[0.0] * len(one) for one in lines]
-    marks: defaultdict[float, list[tuple[float, float, int, int]]] = defaultdict(list)
+    # The lines with which each stands together.
+    together = [{number} for number in range(len(lines))]
+    marks: defaultdict[float, list[tuple[float, float, int]]] = defaultdict(list)
     for number, line in enumerate(lines):
-        for place, (x, low, high) in enumerate(line):
+        for x, low, high in line:
             if not (math.isnan(low) or math.isnan(high)):
-                marks[x].append((low, high, number, place))
+                marks[x].append((low, high, number))
     for each in marks.values():
-        together: list[list[tuple[float, float, int, int]]] = []
-        top = -math.inf
-        for mark in sorted(each):
-            if together and mark[0] <= top + marker:
-                together[-1].append(mark)
-                top = max(top, mark[1])
-            else:
-                together.append([mark])
-                top = mark[1]
-        for some in together:
-            for at, (_, _, number, place) in enumerate(sorted(some, key=lambda one: one[2:])):
-                found[number][place] = at - (len(some) - 1) / 2
-    return found
+        top, below = -math.inf, -1
+        for low, high, number in sorted(each):
+            if below >= 0 and low <= top + marker:
+                found = together[below] | together[number]
+                for one in found:
+                    together[one] = found
+            if high >= top or below < 0:
+                top, below = high, number
+    return [
+        sorted(found).index(number) - (len(found) - 1) / 2 for number, found in enumerate(together)
+    ]
+
+
+def most_beside(asides: Sequence[float]) -> int:
+    """Return how many lines stand side by side at the most."""
+    return round(2 * max(asides, default=0.0)) + 1

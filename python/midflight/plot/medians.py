@@ -82,10 +82,14 @@ def draw_band(axes: Axes, line: Line, look: Look, x: Any, over: float, *, strong
         axes.plot(x, edge, color=look.colour, linestyle=look.line, linewidth=0.35, zorder=3)
 
 
-def draw_spread(axes: Axes, line: Line, look: Look, x: Any, over: float) -> None:
-    """Draw the quartiles of one series as bars at the points that have several values."""
+def draw_spread(
+    axes: Axes, line: Line, look: Look, x: Any, over: float, cap_pt: float = 2.0
+) -> None:
+    """Draw the quartiles of one series as bars at the points that have several values; half of a
+    cap is so wide.
+    """
     q1, median, q3 = _shown(line, over)
     several = q1 < q3
     lengths = np.vstack([median - q1, q3 - median])[:, several]
-    drawn = draw_whiskers(axes, look, x[several], median[several], lengths)
+    drawn = draw_whiskers(axes, look, x[several], median[several], lengths, cap_pt)
     open_edges(axes, drawn.get_children())

@@ -45,12 +45,12 @@ from midflight.plot.compared import (
     usual_ends,
 )
 from midflight.plot.dodge import (
-    APART_PT,
-    ARROWS_APART_PT,
     SIDE_BY_SIDE,
     beside,
     dodge,
     marker_high,
+    most_beside,
+    side_by_side_at_names,
 )
 from midflight.plot.figure import Dress, check_dress, label_axes, write_figure
 from midflight.plot.heatmaps import heatmap_of, heatmaps_figure
@@ -558,8 +558,8 @@ def _dodged(data: Spread, group: Group, place: int, step: float) -> NDArray[np.f
 
 def _asides(
     data: Spread, logs: Logs, height_in: float, cut: tuple[float, float] | None
-) -> list[list[float]]:
-    """How far the means of each line stand from their numbers, in steps."""
+) -> list[float]:
+    """How far each line stands from its numbers, in steps."""
 
     def up(value: float) -> float:
         return math.log(max(value, 1e-300)) if logs.y else value
@@ -693,26 +693,26 @@ def _draw_intervals(
     has_negative = False
     ends: list[float] = []
     places = [x for group in data.groups for x in group.x]
-    lines = max(1, len(data.groups))
+    lines = 1 if _schemes(data) else max(1, len(data.groups))
     has_short = any(one for group in data.groups for one in group.is_short)
     # Means over numbers stand close to their number, means over names side by side.
+    asides = _asides(data, logs, size_in[1], cut) if has_numbers else []
     if has_numbers:
-        apart_pt = ARROWS_APART_PT if has_short else APART_PT
-        step = dodge(places, lines, size_in[0], is_log=logs.x, apart_pt=apart_pt)
+        apart = dodge(places, most_beside(asides), size_in[0], is_log=logs.x)
     else:
         step = 0.64 * _step(data) / lines
+        apart = side_by_side_at_names(step, len(data.categories or ()), size_in[0])
     shifted: list[float] = []
     endless = []
     has_bars = False
     styled = _styled(data)
-    asides = _asides(data, logs, size_in[1], cut) if has_numbers else []
     most = _most_pairs(data.groups)
     for place, (group, look, _) in enumerate(styled):
         if has_numbers:
-            at, aside = np.array(group.x, dtype=np.float64), step * np.array(asides[place])
+            at, aside = np.array(group.x, dtype=np.float64), apart.step * asides[place]
             x = at * np.exp(aside) if logs.x else at + aside
         else:
-            x = _dodged(data, group, place, step)
+            x = _dodged(data, group, place, apart.step)
         shifted += x.tolist()
         points = np.array([interval_of(group, one) for one in range(len(group.x))]).reshape(-1, 3)
         mean, low, high = points.T
@@ -727,7 +727,7 @@ def _draw_intervals(
         has_negative |= bool((mean < 0).any() or group.ends)
         ends += points[np.isfinite(points)].tolist()
         lengths = np.abs(np.vstack([mean - low, high - mean]))[:, sure]
-        bars = draw_whiskers(axes, look, x[sure], mean[sure], lengths, cap_pt=2.2)
+        bars = draw_whiskers(axes, look, x[sure], mean[sure], lengths, cap_pt=apart.cap_pt)
         how = _line_style(look) | ({} if has_numbers else {"linestyle": "none"})
         short = np.array(group.is_short, dtype=np.bool_)
         # A line of means that leave out more and more runs would fall where times grow.
@@ -757,4 +757,4 @@ def _draw_intervals(
         if logs.x:
             set_log(axes.xaxis, *limits, places)
         axes.set_xlim(*limits)
-    return step > 0 and has_numbers and any(map(any, asides))
+    return apart.step > 0 and has_numbers and any(asides)
