@@ -148,6 +148,10 @@ class Comparison:
     pairs: int
     #: Pairs that are left out: a run has no value, or a flow was done before the handoff.
     left_out: int
+    #: Of the pairs in which a run has no value those in which it is that of the value, and of the
+    #: baseline; both, in some.
+    value_missing: int
+    baseline_missing: int
     done_before: int
     #: The samples of the intervals, and their number: runs, or, where runs do not differ in random
     #: numbers, values of the other axes. The pairs of each are averaged first.
@@ -310,6 +314,8 @@ def compare(
         early = group.early | against.early
         met = {key: pair for key, pair in pairs.items() if key not in early}
         whole = {key: pair for key, pair in met.items() if np.isfinite(pair).all()}
+        sides = ~np.isfinite(np.array([*met.values()], dtype=float)).reshape(-1, 2)
+        value_missing, baseline_missing = sides.sum(axis=0).tolist()
         keyed = ((tuple(key[i] for i in group.sample), pair) for key, pair in whole.items())
         mine, theirs = unit_means(keyed).reshape(-1, 2).T
         difference = difference_ci(mine, theirs)
@@ -322,6 +328,8 @@ def compare(
                 baseline=baseline,
                 pairs=len(whole),
                 left_out=len(met) - len(whole),
+                value_missing=value_missing,
+                baseline_missing=baseline_missing,
                 done_before=len(pairs) - len(met),
                 over="runs" if group.by_chance else "axes",
                 samples=mine.size,

@@ -304,6 +304,16 @@ class Summary:
                 f"{early} of {pairs} pairs are left out and counted apart: a flow was done before "
                 f"the {which}."
             )
+        if lost := sum(one.left_out for one in self.compared):
+            pairs = sum(one.pairs + one.left_out for one in self.compared)
+            baseline, value = (
+                sum(getattr(one, side) for one in self.compared)
+                for side in ("baseline_missing", "value_missing")
+            )
+            texts.append(
+                f"{lost} of {pairs} pairs are left out, as a run has no value: in {baseline} that "
+                f"of {self.compared[0].baseline}, in {value} the other one."
+            )
         empty = sum(one.pairs == 0 and not one.done_before for one in self.compared)
         if empty:
             texts.append(

@@ -53,7 +53,8 @@ def test_cells_say_how_many_runs_finished() -> None:
     (axes, _) = figure_of(plot_spread, columns, "heatmap", x="x", y="y", value="duration_ns").axes
     said = texts_in(axes)
     assert said[:3] == ["1.50", "1 of 2", "never"]
-    (caption,) = said[3:]
+    caption = " ".join(said[3].split())
+    assert "3 runs that did not finish count as longest" in caption
     assert "never: no run finished" in caption
     assert "1 of 2: so many runs finished" in caption
 
@@ -135,7 +136,10 @@ def test_cells_without_pairs_do_not_look_like_no_change() -> None:
     (axes, _) = figure_of(plot_spread, columns, "heatmap", x="x", y="y", value="ratio").axes
     said = texts_in(axes)
     assert said[:2] == ["+10", "\N{MINUS SIGN}20*"]
-    assert said[2] == "*: of half as many pairs as others, or fewer; grey: no pairs"
+    what = "change of the mean over 3 to 10 samples"
+    assert " ".join(said[2].split()) == (
+        f"{what}; *: of half as many pairs as others, or fewer; grey: no pairs"
+    )
     (hatched,) = axes.patches
     assert (hatched.get_xy(), hatched.get_hatch()) == ((0.5, -0.5), "xxxx")
 
@@ -249,7 +253,9 @@ def test_means_without_slow_runs_are_marked() -> None:
     assert np.isnan(joined.get_ydata()[1])
     (arrow,) = (line for line in axes.lines if line.get_marker() == r"$\uparrow$")
     assert arrow.get_ydata()[0] == 3
-    assert "too short, as runs that did not finish are left out" in texts_in(axes)[0]
+    assert "arrows: too short, without 1 run that did not finish" in " ".join(
+        texts_in(axes)[0].split()
+    )
 
 
 def test_single_runs_stand_at_their_number() -> None:

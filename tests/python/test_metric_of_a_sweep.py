@@ -250,9 +250,9 @@ def test_reports_figures_and_python_separate_what_the_sweep_separated(tmp_path: 
     # The pooled delays are neither an axis nor lines.
     (shares,) = [one for one in captions if "the share of runs" in one]
     # The figures say so, and not the captions, too.
-    assert "together" not in shares
+    assert "ooled" not in shares
     images = re.findall(r"data:image/svg\+xml;base64,([^\"]+)", html)
-    told = [one for one in images if "2 values together" in b64decode(one).decode()]
+    told = [one for one in images if "2 one-way delays of lte" in b64decode(one).decode()]
     assert len(told) >= 2
     every = sweep_report_html(folder, by=[GAP, "links.lte.delay"])
     assert "One-way delay of lte" in table_of(every, "results")
@@ -260,7 +260,8 @@ def test_reports_figures_and_python_separate_what_the_sweep_separated(tmp_path: 
     assert {row["handoffs.0.gap"] for row in rows} == {"1", "2"}
     assert len(rows) == 4
     more = ["--kind", "median", "--by", "links.lte.delay"]
-    assert len({row["line"] for row in drawn(folder, tmp_path, *more)}) == 2
+    # Those of both schemes.
+    assert len({row["line"] for row in drawn(folder, tmp_path, *more)}) == 4
     # A folder of an earlier version does not say it.
     definition = json.loads((folder / "sweep.json").read_text())
     del definition["by"]

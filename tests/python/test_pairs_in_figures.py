@@ -218,15 +218,13 @@ def test_names_have_capitals_at_the_beginning_only() -> None:
         DELAY: ["1ms", "2ms"],
         "duration_ns": [1e9, 2e9],
     }
-    assert axis_data(columns, x="x", y="duration_ns").pooled == (
-        "one-way delay of lte: 2 values together"
-    )
+    assert axis_data(columns, x="x", y="duration_ns").pooled == ("pooled: 2 one-way delays of lte")
     columns |= {"y": ["a", "a"], "z": ["c", "c"]}
     how: Any = {"x": "x", "y": "y", "value": "duration_ns"}
     kept = {"where": {"z": "c"}}
-    assert spread_of(columns, "heatmap", **how).remark == "One-way delay of lte: 2 values together"
+    assert spread_of(columns, "heatmap", **how).remark == "Pooled: 2 one-way delays of lte"
     remark = spread_of(columns, "heatmap", **how, **kept).remark
-    assert remark == "Z: c; one-way delay of lte: 2 values together"
+    assert remark == "Z: c; pooled: 2 one-way delays of lte"
 
 
 def test_only_marks_that_touch_stand_side_by_side() -> None:

@@ -142,7 +142,7 @@ def test_the_instants_of_a_run_are_one_sample() -> None:
     mean, half = mean_ci([10.0, 11.0, 12.0, 13.0])
     assert (row["mean"], row["high"]) == pytest.approx((mean, mean + half))
     assert (row["over"], row["samples"], row["values"]) == ("runs", 4, 12)
-    assert data.detail == "mean and 95 % interval over 4 runs"
+    assert data.detail == ("mean and 95 % interval over 4 runs; pooled: 3 instants of the handoff")
     said = [one.get_text() for one in spread_figure(data).axes[0].texts]
     assert said == [data.detail]
     # So it is in a table without digests, such as phases.csv, and by seeds.
@@ -174,7 +174,9 @@ def test_one_sample_has_no_interval_and_the_figure_says_why() -> None:
     # Each run is a line, and its instants are a sample of instants.
     assert [one["samples"] for one in rows] == [1, 1]
     assert all(np.isnan(one["low"]) for one in rows)
-    assert data.detail == "mean; no interval, as each is of one run"
+    assert data.detail == (
+        "mean; no interval, as each is of one run; pooled: 3 instants of the handoff"
+    )
     kept = {"run": "0", "handoffs.0.at": "1 s"}
     data, (row,) = interval_of(columns, where=kept)
     assert (row["mean"], row["samples"], row["values"]) == (10.0, 1, 1)
@@ -205,7 +207,7 @@ def test_a_map_says_what_it_keeps_and_what_it_takes_together(swept: Path) -> Non
     kept = spread_of(columns, "heatmap", where={"flows.download.scheme": "sack"}, **how)
     assert spread_figure(kept).axes[0].get_title() == "Scheme of download: sack"
     title = spread_figure(spread_of(columns, "heatmap", **how), title="A").axes[0].get_title()
-    assert title == "A\nScheme of download: 2 values together"
+    assert title == "A\nPooled: 2 schemes of download"
 
 
 def test_a_measure_of_an_application_is_missing_in_no_other_flow() -> None:
@@ -453,7 +455,8 @@ def test_what_never_ended_is_longer_than_all(tmp_path: Path) -> None:
     }
     words = "5 % of the runs or more did not finish (without a median: half or more)"
     assert said["box", "duration_ns"].endswith(words)
-    assert said["interval", "duration_ns"].endswith("runs that did not finish are left out")
+    assert "2 runs that did not finish count as longest" in said["box", "duration_ns"]
+    assert said["interval", "duration_ns"].endswith("too short, without 2 runs that did not finish")
     assert not any("finish" in said[kind, "sent"] for kind in ("box", "interval"))
 
 
@@ -498,18 +501,25 @@ def test_what_is_pooled_is_said_in_each_figure(
     of_map = [*words, "seed", "--kind", "heatmap", "--value", "duration_ns", "--x"]
     scheme, gap = "flows.download.scheme", "handoffs.0.gap"
     columns = read_columns(swept, "duration_ns")
-    for axis, other in ((gap, "Scheme"), (scheme, "Gap"), (f"{gap}_ns", "Scheme")):
+    for axis, other in ((gap, "schemes"), (scheme, "gaps"), (f"{gap}_ns", "schemes")):
         assert main([*of_map, axis]) == 0
         # The compared schemes have a map each, unless they are an axis.
         assert ("note: pooled" in capsys.readouterr().err) == (axis == scheme)
         shown = spread_of(columns, "heatmap", value="duration_ns", x=axis, y="seed")
-        assert re.search(rf"{other}.*: 2 values together", shown.remark)
+        assert f"ooled: 2 {other} of " in shown.remark
     assert main([*words, "duration_ns", "--x", gap, "--by", "flow"]) == 0
-    note = f"note: pooled: {scheme} (2 values); --where {scheme}=VALUE keeps one"
-    assert note in capsys.readouterr().err
-    for by in ([], ["--by", scheme]):
+    # The compared schemes have lines beside those that are asked for.
+    said = capsys.readouterr().err
+    assert f"--by {scheme} --by flow" in said
+    assert "note: pooled" not in said
+    for by in ([], ["--by", scheme], ["--by", "scheme"]):
         assert main([*words, "duration_ns", "--x", gap, *by]) == 0
-        assert "note: pooled" not in capsys.readouterr().err
+        said = capsys.readouterr().err
+        assert "note: pooled" not in said
+        assert f"--by {scheme} --by scheme" not in said
+    assert main([*words, "duration_ns", "--x", "seed", "--by", scheme]) == 0
+    note = f"note: pooled: {gap} (2 values); --where {gap}=VALUE keeps one"
+    assert note in capsys.readouterr().err
 
 
 def test_a_sweep_has_usual_figures(
@@ -583,12 +593,17 @@ def test_schemes_on_an_axis_have_their_looks_and_no_legend(kind: str) -> None:
 def test_a_figure_says_what_it_pools_of_the_rows_that_are_kept(swept: Path) -> None:
     scheme, gap = "flows.download.scheme", "handoffs.0.gap"
     columns = read_columns(swept, "duration_ns")
-    pooled = "gap of the handoff: 2 values together"
+    pooled = "pooled: 2 gaps of the handoff, 3 seeds"
     assert axis_data(columns, x=scheme, y="duration_ns").pooled == pooled
-    assert spread_of(columns, "cdf", value="duration_ns", by=[scheme]).detail == pooled
+    assert (
+        spread_of(columns, "cdf", value="duration_ns", by=[scheme]).detail
+        == f"each line: 6 runs; {pooled}"
+    )
     kept = {gap: "1s"}
-    assert axis_data(columns, x=scheme, y="duration_ns", where=kept).pooled == ""
-    assert spread_of(columns, "cdf", value="duration_ns", by=[scheme], where=kept).detail == ""
+    assert axis_data(columns, x=scheme, y="duration_ns", where=kept).pooled == "pooled: 3 seeds"
+    assert spread_of(columns, "cdf", value="duration_ns", by=[scheme], where=kept).detail == (
+        "each line: 3 runs; pooled: 3 seeds"
+    )
 
 
 def test_an_axis_that_changes_with_a_shown_one_is_not_pooled() -> None:

@@ -29,7 +29,7 @@ from midflight.plot.dodge import (
 from midflight.plot.figure import Dress, check_dress, label_axes, write_figure
 from midflight.plot.line_looks import few_entries, line_looks, line_named_by, schemes_apart
 from midflight.plot.medians import LEAST_FOR_BANDS, Line, draw_band, draw_medians, draw_spread
-from midflight.plot.names import SCALES, column_name, with_unit, within_text
+from midflight.plot.names import SCALES, column_name, plural_name, with_unit, within_text
 from midflight.plot.options import as_names
 from midflight.plot.plain import plain_of_folder
 from midflight.plot.quartiles import mark_endless
@@ -54,6 +54,7 @@ from midflight.plot.style import (
     usually,
 )
 from midflight.plot.tables import Columns, TableSource, columns_of, missing_column, results_of
+from midflight.plot.unfinished import counted_words
 from midflight.plot.usual import Shown, missing_argument, usual_rows, usual_shown
 from midflight.refusal import names_arguments, refusal
 from midflight.results import quartiles
@@ -218,7 +219,7 @@ def axis_data(
     if len(grouped) > len(SERIES):
         raise refusal(
             f"{len(grouped)} lines cannot be distinguished; a figure has up to {len(SERIES)}: "
-            "keep fewer with --where, or give another --by",
+            f"keep fewer of {', '.join(by)} with --where, or give another --by",
             name="by",
             value=", ".join(by),
             accepted=f"columns with up to {len(SERIES)} combinations of values",
@@ -334,11 +335,13 @@ def pooled_axes(
     measured: str,
     shown: set[str | None],
     kept: Mapping[str, Sequence[str]],
+    *,
+    with_samples: bool = False,
 ) -> list[tuple[str, int]]:
     """Return the axes that a figure pools, and their numbers of values at one of its points.
 
-    As in the summary of a sweep, samples (`is_sample`) are not named. An axis that has one value at
-    each point, such as one that changes with a shown one, is not pooled.
+    As in the summary of a sweep, samples (`is_sample`) are named only if they are asked for. An
+    axis that has one value at each point, such as one that changes with a shown one, is not pooled.
     """
     if any(name not in columns for name in (measured, *kept)):
         return []
@@ -349,7 +352,7 @@ def pooled_axes(
     shown = {*shown, *(name.rpartition("_")[0] for name in shown if name)}
     found = []
     for name in axes_of(columns):
-        if is_sample(name) or name in (*shown, measured):
+        if (is_sample(name) and not with_samples) or name in (*shown, measured):
             continue
         values: dict[tuple[str, ...], set[str]] = {}
         for point, row in zip(points, rows, strict=True):
@@ -377,8 +380,9 @@ def pooled_words(
     """The note of a figure on axes and flows that it pools in the rows that are kept, and on flows
     without a handoff.
     """
-    pooled = pooled_axes(columns, measured, shown, kept)
-    words = [f"{within_text(column_name(name))}: {count} values together" for name, count in pooled]
+    pooled = pooled_axes(columns, measured, shown, kept, with_samples=True)
+    named = [f"{count} {plural_name(name)}" for name, count in pooled]
+    words = [f"pooled: {', '.join(named)}"] if named else []
     flows = pooled_flows(columns, measured, shown, kept)
     if len(flows) > _MOST_FLOWS:
         words.append(f"{len(flows)} flows together")
@@ -667,6 +671,8 @@ def _detail(data: AxisData, *, is_spread: bool) -> str:
         words.append(f"arrows: {runs} did not finish")
         if is_spread and any(math.isinf(point.median) for point in points):
             words[-1] += " (without a marker: half or more)"
+    lost = {line.label: sum(line.missing) for line in data.lines}
+    words.append(counted_words(lost, is_time=data.measure[0].endswith("_ns")))
     if schemes_apart(data.axis[0], data.categories, data.lines):
         words[:0] = line_named_by(data.lines[0].label, data.x_title)
     return "; ".join(filter(None, [*words, data.pooled]))

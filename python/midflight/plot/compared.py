@@ -13,11 +13,13 @@ import numpy as np
 from midflight.plot.axis import shown_number, spaced, text_of, unit_of
 from midflight.plot.names import column_name, with_unit
 from midflight.plot.tables import Columns
+from midflight.plot.unfinished import joined, unfinished_words
 from midflight.refusal import refusal
 
 __all__ = [
     "FEW",
     "MEANS",
+    "UNSURE",
     "check_is_one",
     "counts_of",
     "empty_words",
@@ -25,6 +27,8 @@ __all__ = [
     "has_ends",
     "is_compared",
     "is_few",
+    "is_unsure",
+    "left_out_words",
     "measured_of",
     "over_of",
     "usual_ends",
@@ -40,11 +44,15 @@ _ENDS: Mapping[str, Sequence[str]] = {
 MEANS: Mapping[str, str] = {"ratio": "change of the mean", "difference": "mean difference"}
 #: What a point or a cell of few pairs has, and what that means.
 FEW = "*: of half as many pairs as others, or fewer"
+#: What a cell of a map has whose interval contains 0, or that has none beside others.
+UNSURE = "the 95 % interval contains 0"
 #: Intervals that are wider than the upper quartile of all by so many times the distance of the
 #: quartiles have no say in the ends of the axis, if they are no more than this share of them.
 _FAR, _FAR_SHARE = 3.0, 0.15
 #: An axis that shows all of them is then so many times as long, or does show them.
 _WORTH = 1.5
+#: The runs without a value on each side of the pairs.
+_SIDES = ("value_missing", "baseline_missing")
 #: Lines and places are named up to this number.
 _MOST_NAMED = 4
 #: With fewer intervals none is far from the others.
@@ -104,6 +112,11 @@ def counts_of(columns: Columns, row: int) -> tuple[int, int]:
     return int(samples), int(pairs)
 
 
+def is_unsure(ends: tuple[float, float]) -> bool:
+    """Whether an interval contains 0, or there is none, so that it shows no change."""
+    return not (ends[0] > 0 or ends[1] < 0)
+
+
 def is_few(pairs: int, most: int) -> bool:
     """Whether these are so few pairs beside those of other points that a mark says so."""
     return pairs > 0 and 2 * pairs <= most
@@ -135,14 +148,56 @@ def why_empty(columns: Columns, row: int) -> str:
     """Why a comparison has no pairs; "" if it has some, or the table does not say it."""
     if "pairs" not in columns or int(columns["pairs"][row]):
         return ""
-    left_out, early = (
-        int(columns[one][row] or 0) if one in columns else 0 for one in ("left_out", "done_before")
-    )
-    if left_out:
-        metric, baseline = str(columns["metric"][row]), columns["baseline"][row]
-        what = "did not finish" if metric.endswith("_ns") else "has no value"
-        return f"{baseline} or the other one {what}"
-    return "a flow was done before the handoff" if early else ""
+    left_out, early = (_count(columns, one, row) for one in ("left_out", "done_before"))
+    if not left_out:
+        return "a flow was done before the handoff" if early else ""
+    baseline = columns["baseline"][row]
+    sides = [_count(columns, one, row) == left_out for one in _SIDES]
+    who = f"{baseline} or the other one"
+    if sides[1]:
+        who = f"{baseline}"
+    elif sides[0]:
+        who = f"what is compared with {baseline}"
+    return f"{who} {'did not finish' if _is_time(columns, row) else 'has no value'}"
+
+
+def _count(columns: Columns, name: str, row: int) -> int:
+    """The number in a column of counts, 0 without it."""
+    return int(columns[name][row] or 0) if name in columns else 0
+
+
+def _is_time(columns: Columns, row: int) -> bool:
+    """Whether a comparison is of times, which runs that do not finish lack."""
+    return str(columns["metric"][row]).endswith("_ns")
+
+
+def left_out_words(columns: Columns, rows: Sequence[int]) -> str:
+    """Which runs are the reason why comparisons have fewer pairs than others; "" if none has, or it
+    has none at all (`why_empty`).
+    """
+    some = [row for row in rows if _count(columns, "pairs", row)]
+    lost = [row for row in some if _count(columns, "left_out", row)]
+    words = []
+    if lost and {*_SIDES} <= {*columns}:
+        apart = list(columns)[: list(columns).index("metric")]
+        runs: dict[str, dict[tuple[str, ...], int]] = {}
+        for row in lost:
+            place = tuple(text_of(columns[name][row]) for name in apart)
+            for name, side in zip(("value", "baseline"), _SIDES, strict=True):
+                # The runs of the baseline are those of each comparison with it.
+                of = runs.setdefault(text_of(columns[name][row]), {})
+                of[place] = max(of.get(place, 0), _count(columns, side, row))
+        # The baseline first.
+        first = text_of(columns["baseline"][lost[0]])
+        named = sorted(runs, key=lambda name: name != first)
+        counts = {spaced(name): sum(runs[name].values()) for name in named}
+        words.append(unfinished_words(counts, is_time=_is_time(columns, lost[0])))
+    elif lost:
+        pairs = sum(_count(columns, "left_out", row) for row in lost)
+        words.append(f"{pairs} pairs in which a run has no value")
+    if early := sum(_count(columns, "done_before", row) for row in some):
+        words.append(f"{early} pairs in which a flow was done before the handoff")
+    return f"left out: {', '.join(words)}" if words else ""
 
 
 def empty_words(columns: Columns, rows: Sequence[int], by: Sequence[str], x: str) -> str:
@@ -181,7 +236,7 @@ def _lines_words(chosen: Sequence[tuple[str, ...]], lines: Sequence[tuple[str, .
                 names.append(spaced(value))
                 rest = [key for key in rest if key not in shared]
     names += [" with ".join(map(spaced, key)) for key in rest]
-    return _and(names) if len(names) <= _MOST_NAMED else f"{len(chosen)} of {len(lines)} lines"
+    return joined(names) if len(names) <= _MOST_NAMED else f"{len(chosen)} of {len(lines)} lines"
 
 
 def _at_words(texts: Sequence[str], is_one_of: bool) -> str:
@@ -189,13 +244,8 @@ def _at_words(texts: Sequence[str], is_one_of: bool) -> str:
     if not texts:
         return "everywhere" if is_one_of else ""
     if len(texts) <= _MOST_NAMED:
-        return f"at {_and([spaced(one) for one in texts])}"
+        return f"at {joined([spaced(one) for one in texts])}"
     return f"at {len(texts)} values from {spaced(texts[0])} to {spaced(texts[-1])}"
-
-
-def _and(names: Sequence[str]) -> str:
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 def over_of(columns: Columns, rows: Sequence[int]) -> str:

@@ -16,11 +16,18 @@ import numpy as np
 from midflight.plot.axis import kept_words, lines_name, ordered, shown_number, text_of
 from midflight.plot.compared import (
     FEW,
+    MEANS,
+    UNSURE,
     check_is_one,
     counts_of,
+    ends_of,
+    has_ends,
     is_compared,
     is_few,
+    is_unsure,
+    left_out_words,
     measured_of,
+    over_of,
     why_empty,
 )
 from midflight.plot.figure import label_axes, label_panels
@@ -31,13 +38,16 @@ from midflight.plot.maps import (
     decimals,
     draw_bar,
     draw_map,
+    has_below,
     letters_pt,
 )
 from midflight.plot.names import column_name, with_unit
+from midflight.plot.samples import interval_words
 from midflight.plot.scales import log_title
 from midflight.plot.spread_data import Group, Spread, known_of, quantiles_of, side_by_side
 from midflight.plot.style import COLUMN_IN, PAGE_IN, Size, chosen_axes, labelled, size_in, style
 from midflight.plot.tables import Columns
+from midflight.plot.unfinished import counted_words
 from midflight.plot.usual import MOST_MAPS
 from midflight.refusal import refusal
 
@@ -46,7 +56,7 @@ if TYPE_CHECKING:
 
 __all__ = ["heatmap_of", "heatmaps_figure", "map_colours", "map_of"]
 
-#: Maps beside each other in one row.
+#: The most maps beside each other in one row.
 _IN_ROW = 3
 #: The room that names of rows and the colour bar take up, in inches.
 _BESIDE_IN = 1.3
@@ -54,6 +64,8 @@ _BESIDE_IN = 1.3
 _BELOW_IN, _ABOVE_IN = 0.5, 0.3
 #: The size of a map, and the height of each row of several.
 _USUAL_IN, _ROW_IN = (COLUMN_IN * 1.25, 2.9), 2.5
+#: The most decimals of changes in per cent.
+_PER_CENT_DIGITS = 1
 #: Why the ends of the axes cannot be chosen.
 _SIDE_BY_SIDE = "the cells of a map stand side by side, however far apart their numbers are"
 
@@ -78,8 +90,11 @@ def heatmap_of(
     y: str,
     value: str,
     by: Sequence[str] = (),
+    samples: Sequence[str] = (),
 ) -> Spread:
-    """Return the content of a heat map, with `by` of one for each combination of their values."""
+    """Return the content of a heat map, with `by` of one for each combination of their values;
+    `samples` are the axes that the intervals of a comparison are over, if they are known.
+    """
     sides = []
     for name in (x, y):
         places, names, unit = side_by_side(ordered(columns, rows, name, kept), name)
@@ -87,7 +102,17 @@ def heatmap_of(
     words: dict[str, Any] = {"remark": kept_words(columns, value, {x, y, *by}, kept)}
     if is_compared(columns, value):
         reasons = dict.fromkeys(filter(None, (why_empty(columns, row) for row in rows)))
-        words["detail"] = "; or ".join(reasons)
+        words["empty"] = "; or ".join(reasons)
+        how = over_of(columns, rows), [counts_of(columns, row)[0] for row in rows], samples
+        means = interval_words(MEANS[value], *how, "") if "samples" in columns else ""
+        words["detail"] = "; ".join(filter(None, (means, left_out_words(columns, rows))))
+    else:
+        lost: dict[str, int] = {}
+        for row in rows:
+            named = ", ".join(text_of(columns[name][row]) for name in by)
+            missing = math.isnan(shown_number(columns[value][row], value))
+            lost[named] = lost.get(named, 0) + missing
+        words["detail"] = counted_words(lost, is_time=value.endswith("_ns"))
     if not by:
         return replace(_one_map(columns, rows, sides, value), **words)
     keys: dict[tuple[str, ...], list[int]] = {}
@@ -96,7 +121,7 @@ def heatmap_of(
     if len(keys) > MOST_MAPS:
         raise refusal(
             f"{len(keys)} maps have no room beside each other; a figure has up to {MOST_MAPS}: "
-            "keep fewer with --where, or give another --by",
+            f"keep fewer of {', '.join(by)} with --where, or give another --by",
             name="--by",
             value=", ".join(by),
             accepted=f"columns with up to {MOST_MAPS} combinations of values",
@@ -143,6 +168,9 @@ def _one_map(columns: Columns, rows: Sequence[int], sides: Sequence[_Side], valu
                 group.values.append(cell)
                 if compared:
                     group.counts.append(counts_of(columns, found[0]))
+                    known = has_ends(columns, value)
+                    ends = ends_of(columns, found[0], value, scale) if known else (0.0, 0.0)
+                    group.unsure.append(known and is_unsure(ends))
         groups.append(group)
     # A cell of one run has its value.
     if any(len(cell) > 1 for group in groups for cell in group.values):
@@ -165,6 +193,7 @@ def map_of(data: Spread) -> Map:
     """Return the cells of one map."""
     cells = np.full((len(data.groups), len(data.categories or ())), np.nan)
     words, pairs = {}, {}
+    unsure: set[tuple[int, int]] = set()
     for line, group in enumerate(data.groups):
         for place, (x, values) in enumerate(zip(group.x, group.values, strict=True)):
             cells[line, int(x)] = quantiles_of(data, values)[2]
@@ -172,9 +201,12 @@ def map_of(data: Spread) -> Map:
             words[line, int(x)] = f"{done} of {len(values)}" if done else "never"
             if group.counts and math.isfinite(cells[line, int(x)]):
                 pairs[line, int(x)] = group.counts[place][1]
+                if group.unsure[place]:
+                    unsure.add((line, int(x)))
     most = max(pairs.values(), default=0)
     few = {place for place, count in pairs.items() if is_few(count, most)}
-    return Map(cells, data.categories or (), [group.label for group in data.groups], words, few)
+    rows = [group.label for group in data.groups]
+    return Map(cells, data.categories or (), rows, words, few, unsure)
 
 
 def map_colours(maps: Sequence[Map], *, signed: bool) -> Colours:
@@ -188,16 +220,24 @@ def heatmaps_figure(data: Spread, *, title: str | None = None, size: Size | None
     """Return the figure of a heat map, or of several that share their colours."""
     shown = data.panels or [data]
     maps = [map_of(one) for one in shown]
+    if not any(count > 1 for one in shown for group in one.groups for count, _ in group.counts):
+        # Without any interval none contains 0.
+        maps = [replace(one, unsure=()) for one in maps]
     colours = data.colours or map_colours(maps, signed=data.is_signed)
-    in_row = min(_IN_ROW, len(maps))
-    lines = math.ceil(len(maps) / in_row)
+    # Rows of about the same length: four maps are two rows of two.
+    lines = math.ceil(len(maps) / _IN_ROW)
+    in_row = math.ceil(len(maps) / lines)
     usual = _USUAL_IN if len(maps) == 1 else (PAGE_IN, _ROW_IN * lines + 0.4)
     width, height = size_in(size, usual)
     digits = decimals(np.concatenate([one.finite for one in maps]))
+    if data.measure[1] == "%":
+        # As in tables.
+        digits = min(_PER_CENT_DIGITS, digits)
     room = max(0.3, width - _BESIDE_IN) / in_row * 72
     room_up = ((height - _ABOVE_IN) / lines - _BELOW_IN) * 72
     letters = letters_pt(maps, digits, (room, room_up), signed=colours.is_signed)
-    detail = _detail(data, maps, is_written=letters is not None)
+    hatched = has_below(maps, colours) and letters is None
+    detail = _detail(data, maps, is_written=letters is not None, is_hatched=hatched)
     with style():
         from matplotlib.figure import Figure
 
@@ -210,7 +250,6 @@ def heatmaps_figure(data: Spread, *, title: str | None = None, size: Size | None
             draw_map(axes, one, colours, digits, room, letters)
             for axes, one in zip(panels, maps, strict=True)
         ]
-        hatched = colours.is_signed and letters is None
         bar = log_title(data.value_title) if colours.is_log else data.value_title
         draw_bar(figure, panels, images[0], bar, maps, colours, hatched=hatched)
         how = {"title": title, "remark": data.remark, "detail": detail}
@@ -248,14 +287,16 @@ def heatmaps_figure(data: Spread, *, title: str | None = None, size: Size | None
     return figure
 
 
-def _detail(data: Spread, maps: Sequence[Map], *, is_written: bool) -> str:
-    """What the cells are that have no number of their own."""
+def _detail(data: Spread, maps: Sequence[Map], *, is_written: bool, is_hatched: bool) -> str:
+    """What the cells are, and their marks."""
     never = [
         one.words[line, column]
         for one in maps
         for line, column in np.argwhere(np.isinf(one.cells)).tolist()
     ]
     words = []
+    if any(one.unsure for one in maps):
+        words.append(f"{'in brackets' if is_written else 'circles'}: {UNSURE}")
     if is_written:
         if "never" in never:
             words.append("never: no run finished")
@@ -264,9 +305,12 @@ def _detail(data: Spread, maps: Sequence[Map], *, is_written: bool) -> str:
             words.append(f"{some}: so many runs finished, too few for a median")
         if any(one.few for one in maps):
             words.append(FEW)
-    elif never:
-        words.append("white: half of the runs or more did not finish")
+    else:
+        if is_hatched:
+            words.append("hatched: below 0")
+        if never:
+            words.append("white: half of the runs or more did not finish")
     if any(np.isnan(one.cells).any() for one in maps):
         what = "pairs" if data.is_signed else "values"
-        words.append(f"grey: no {what}{f', as {data.detail}' if data.detail else ''}")
-    return "; ".join(words)
+        words.append(f"grey: no {what}{f', as {data.empty}' if data.empty else ''}")
+    return "; ".join(filter(None, (data.detail, *words)))

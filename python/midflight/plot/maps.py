@@ -25,6 +25,7 @@ __all__ = [
     "decimals",
     "draw_bar",
     "draw_map",
+    "has_below",
     "letters_pt",
     "number_words",
 ]
@@ -44,6 +45,15 @@ _BELOW: Mapping[str, Any] = {
     "hatch": "////",
     "edgecolor": "0.25",
     "linewidth": 0,
+}
+#: Cells with a change that may be none, where there are no numbers.
+_UNSURE: Mapping[str, Any] = {
+    "marker": "o",
+    "markersize": 3.6,
+    "markerfacecolor": "white",
+    "markeredgecolor": "black",
+    "markeredgewidth": 0.7,
+    "zorder": 4,
 }
 _NOTHING: Mapping[str, Any] = {
     "facecolor": "0.9",
@@ -66,7 +76,8 @@ class Colours:
 @dataclass(frozen=True)
 class Map:
     """The values of the cells, by row and column: nan where there is none, inf where half of the
-    runs or more did not finish; what these cells say instead, and which values are of few pairs.
+    runs or more did not finish; what these cells say instead, which values are of few pairs, and
+    which changes may be none.
     """
 
     cells: NDArray[np.float64]
@@ -74,6 +85,7 @@ class Map:
     rows: Sequence[str]
     words: Mapping[tuple[int, int], str] = field(default_factory=dict)
     few: Collection[tuple[int, int]] = ()
+    unsure: Collection[tuple[int, int]] = ()
 
     @property
     def finite(self) -> NDArray[np.float64]:
@@ -107,6 +119,11 @@ def colours_of(
     return Colours(low, high, is_log=low > 0 and hides(usual.tolist()))
 
 
+def has_below(maps: Sequence[Map], colours: Colours) -> bool:
+    """Whether cells are below 0 on a scale that has both sides."""
+    return colours.is_signed and any(bool((one.finite < 0).any()) for one in maps)
+
+
 def decimals(values: NDArray[np.float64]) -> int:
     """The decimals of all numbers of a map: three digits of the least, or four of the greatest."""
     sizes = np.abs(values[values != 0])
@@ -132,7 +149,8 @@ def draw_map(
     """Draw cells with lighter colours for larger values, and return what a colour bar explains.
 
     Their numbers, with so many decimals, are written in letters of a size (`letters_pt`); without
-    one, cells below 0 are hatched. Cells without a value are grey. `room_pt` is the width of the
+    one, cells below 0 are hatched, and changes that may be none have a circle. Cells without a
+    value are grey. `room_pt` is the width of the
     map.
     """
     from matplotlib.colors import LogNorm, Normalize
@@ -169,6 +187,8 @@ def draw_map(
     if size is None:
         if colours.is_signed:
             fill(np.isfinite(cells) & (cells < 0), _BELOW)
+        for line, column in shown.unsure:
+            axes.plot(column, line, **_UNSURE)
         return image
     for (line, column), text in texts.items():
         value = cells[line, column]
@@ -203,7 +223,9 @@ def _texts(shown: Map, digits: int, *, signed: bool) -> dict[tuple[int, int], st
     for (line, column), value in np.ndenumerate(shown.cells):
         if math.isfinite(value):
             few = "*" if (line, column) in shown.few else ""
-            found[line, column] = number_words(value, digits, signed=signed) + few
+            text = number_words(value, digits, signed=signed)
+            text = f"({text})" if (line, column) in shown.unsure else text
+            found[line, column] = text + few
         elif not math.isnan(value):
             found[line, column] = shown.words.get((line, column), "never")
     return found
@@ -261,7 +283,8 @@ def draw_bar(
     under, over = bool(finite.min() < colours.low), bool(finite.max() > colours.high)
     extend = {(True, True): "both", (True, False): "min", (False, True): "max"}.get((under, over))
     how: Any = {"pad": 0.02, "fraction": 0.06 / len(panels), "extend": extend or "neither"}
-    how |= {"use_gridspec": False} if len(panels) == 1 else {}
+    # As high as the maps.
+    how |= {"use_gridspec": False} if len(panels) == 1 else {"aspect": 20 * len(panels)}
     bar = figure.colorbar(image, ax=panels[0] if len(panels) == 1 else list(panels), **how)
     bar.outline.set_visible(False)
     # No seams between the areas of the bar.

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from midflight.percentiles import PERCENTILES
 
-__all__ = ["SCALES", "column_name", "is_measured", "with_unit", "within_text"]
+__all__ = ["SCALES", "column_name", "is_measured", "plural_name", "with_unit", "within_text"]
 
 #: The suffix of a column's name, the unit in which it is shown, and the size of that unit.
 SCALES: Mapping[str, tuple[str, float]] = {
@@ -92,6 +92,22 @@ _VALUES: Mapping[str, str] = {
     "up.cross": "Uplink cross traffic",
 }
 
+#: What several values of an axis are called, by its key or the rest of it.
+_PLURALS: Mapping[str, str] = {
+    "seed": "seeds",
+    "at": "instants",
+    "trace.offset": "starts in the recording",
+    "trace.seed": "seeds",
+    "gap": "gaps",
+    "delay": "one-way delays",
+    "rate": "rates",
+    "queue": "queues",
+    "scheme": "schemes",
+    "cc": "congestion controls",
+    "stack": "stacks",
+    "size": "sizes",
+}
+
 #: Settings of applications, which their registry describes by a sentence.
 _SETTINGS: Mapping[str, str] = {
     "web_objects": "Objects",
@@ -149,6 +165,20 @@ def within_text(name: str) -> str:
     """
     first = name.partition(" ")[0]
     return name if first[1:2].isupper() else name[:1].lower() + name[1:]
+
+
+def plural_name(name: str) -> str:
+    """What several values of an axis are called: "instants of the handoff", "values of gap of the
+    handoff".
+    """
+    if name in _PLURALS:
+        return _PLURALS[name]
+    table, _, path = name.partition(".")
+    entry, _, path = path.partition(".")
+    plural = _PLURALS.get(path)
+    if plural is None or table not in _OF:
+        return f"values of {within_text(column_name(name))}"
+    return f"{plural} of {_entry(table, entry)}"
 
 
 def is_measured(name: str) -> bool:

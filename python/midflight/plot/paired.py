@@ -104,7 +104,11 @@ def paired_of(
         x = next((name for name in free if name not in asked.by), None)
         if asked.x is not None:
             x = asked.x if asked.x in free else None
-        return None if x is None else (file, Shown(x, None, value, asked.by))
+        by = list(asked.by)
+        if len(_texts(columns, _VALUE)) > 1 and _VALUE not in (x, *by):
+            # Different changes are told apart.
+            by = [_VALUE, *by]
+        return None if x is None else (file, Shown(x, None, value, by))
     shown = paired_shown(columns, asked.x)
     return None if shown is None else (file, shown._replace(value=value))
 

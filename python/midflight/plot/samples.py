@@ -6,19 +6,15 @@ numbers, the values of each run are averaged first, as its instants share its ra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 from midflight.plot.axis import axes_of, text_of
-from midflight.plot.names import column_name, within_text
+from midflight.plot.names import column_name, plural_name, within_text
 from midflight.plot.tables import Columns
 from midflight.sweep_results import SEED, Chance, sample_places
 
 __all__ = ["Sampling", "interval_words", "sampling"]
-
-
-#: What several values of a key of a scenario's tables are called.
-_PLURALS: Mapping[str, str] = {"at": "instants", "trace.offset": "starts in the recording"}
 
 
 @dataclass(frozen=True)
@@ -62,33 +58,34 @@ def sampling(
     return Sampling("axes", key, varied)
 
 
-def interval_words(what: str, over: str, counts: Sequence[int], axes: Sequence[str] = ()) -> str:
+def interval_words(
+    what: str,
+    over: str,
+    counts: Sequence[int],
+    axes: Sequence[str] = (),
+    shown: str = " and 95 % interval",
+) -> str:
     """Return what the marks of intervals are.
 
-    `what` is "mean" or the like, `counts` are the numbers of samples at the points, and `axes`
-    those whose values are the samples, as far as they are known.
+    `what` is "mean" or the like, `counts` are the numbers of samples at the points, `axes` those
+    whose values are the samples, as far as they are known, and `shown` is what is drawn beside it.
     """
     some = [count for count in counts if count > 0]
     if not some:
         return what
-    least, most = min(some), max(some)
     one = {"runs": "run", "values": "value"}.get(over, "sample")
+    least, most = min(some), max(some)
     if most == 1:
         return f"{what}; no interval, as each is of one {one}"
     number = f"{most}" if least == most else f"{least} to {most}"
     alone = f"; none where there is only one {one}" if least == 1 else ""
-    if over == "axes":
-        return f"{what} and 95 % interval over {number} {_values_of(axes)}{alone}"
-    return f"{what} and 95 % interval over {number} {one}s{alone}"
+    samples = _values_of(axes) if over == "axes" else f"{one}s"
+    return f"{what}{shown} over {number} {samples}{alone}"
 
 
 def _values_of(axes: Sequence[str]) -> str:
     """What values of these axes are called."""
     if len(axes) == 1:
-        plural = _PLURALS.get(".".join(axes[0].split(".")[2:]))
-        if plural is not None:
-            _, of, entry = column_name(axes[0]).partition(" of ")
-            return f"{plural}{of}{entry}"
-    names = [column_name(name) for name in axes]
-    named = " and ".join(map(within_text, names))
+        return plural_name(axes[0])
+    named = " and ".join(within_text(column_name(name)) for name in axes)
     return f"values of {named or 'the axes that are not shown'}"

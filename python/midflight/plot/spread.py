@@ -40,6 +40,7 @@ from midflight.plot.compared import (
     ends_of,
     has_ends,
     is_few,
+    left_out_words,
     measured_of,
     over_of,
     usual_ends,
@@ -94,6 +95,7 @@ from midflight.plot.style import (
     usually,
 )
 from midflight.plot.tables import Columns, TableSource, columns_of, missing_column, results_of
+from midflight.plot.unfinished import counted_words, unfinished_words
 from midflight.plot.usual import Shown, missing_argument, usual_rows, usual_shown
 from midflight.refusal import names_arguments, refusal
 from midflight.results import quantile
@@ -229,7 +231,7 @@ def spread_of(
     rows = measured_rows(columns, kept_rows(columns, len(columns[value]), kept), value)
     check_is_measured(columns, rows, value, "--value")
     if kind == "heatmap":
-        return heatmap_of(columns, rows, kept, str(x), str(y), value, by)
+        return heatmap_of(columns, rows, kept, str(x), str(y), value, by, samples)
     flows = {columns["flow"][row] for row in rows} if "flow" in columns else set()
     if not by and x != "flow" and len(flows) > 1:
         by = ["flow"]
@@ -252,8 +254,8 @@ def _lines(
         keys.setdefault(tuple(text_of(columns[name][row]) for name in by), []).append(row)
     if len(keys) > len(SERIES):
         raise refusal(
-            f"{len(keys)} lines cannot be distinguished; a figure has up to {len(SERIES)}: keep "
-            "fewer with --where, or give another --by",
+            f"{len(keys)} lines cannot be distinguished; a figure has up to {len(SERIES)}: "
+            f"keep fewer of {', '.join(by)} with --where, or give another --by",
             name="--by",
             value=by,
             accepted=f"up to {len(SERIES)} lines",
@@ -285,6 +287,7 @@ def _lines(
             each = [scale * shown_number(columns[value][row], value) for row in mine]
             unfinished = is_time and any(map(math.isnan, each))
             misses |= unfinished
+            group.missing.append(sum(map(math.isnan, each)))
             group.is_short.append(kind == "interval" and not has_intervals and unfinished)
             group.x.append(place)
             group.names.append(f"{place:.12g}" if categories is None else categories[int(place)])
@@ -307,9 +310,12 @@ def _lines(
             group.values.append(each)
         groups.append(group)
     over, detail = "", ""
+    lost = {} if has_intervals else {one.label: sum(one.missing) for one in groups}
+    if kind == "cdf":
+        detail = _share_words(groups, lost, is_time=is_time)
     if kind == "box":
         boxes = Spread(kind, "", "", groups, is_time=is_time)
-        detail = box_words(boxes)
+        detail = "; ".join(filter(None, (box_words(boxes), counted_words(lost, is_time=is_time))))
         # Of fewer runs that do not finish no whisker is endless.
         drawn = [quantiles_of(boxes, one) for group in groups for one in group.values]
         misses = any(math.isinf(one[4]) for one in drawn)
@@ -320,14 +326,16 @@ def _lines(
         taken = samples if sampled is None else sampled.axes
         what = MEANS[value] if has_intervals else "mean"
         detail = interval_words(what, over, counts, taken)
-        detail += "; arrows: too short, as runs that did not finish are left out" * misses
+        if misses:
+            detail += f"; arrows: too short, without {unfinished_words(lost)}"
         endless = any(math.isinf(one) for group in groups for ends in group.ends for one in ends)
         detail += "; arrows: intervals without an end" * endless
         if has_intervals:
             most = _most_pairs(groups)
             has_few = any(is_few(pairs, most) for group in groups for _, pairs in group.counts)
             empty = empty_words(columns, rows, by, str(x))
-            detail = "; ".join(filter(None, (detail, FEW * has_few, empty)))
+            few_as = left_out_words(columns, rows)
+            detail = "; ".join(filter(None, (detail, few_as, FEW * has_few, empty)))
     if kind == "box" and misses and not detail.startswith("no boxes: "):
         detail += f"; {arrow_words(drawn, is_of_runs=detail.startswith('no boxes'))}"
     # The values of these are the samples that are counted.
@@ -351,6 +359,16 @@ def _lines(
         along=compared_name(str(x), columns),
         counted="pairs" if has_intervals else "values" if kind == "interval" else "runs",
     )
+
+
+def _share_words(groups: Sequence[Group], lost: Mapping[str, int], *, is_time: bool) -> str:
+    """What the lines of a CDF are of, and which of them end below 1."""
+    runs = {len(values) for group in groups for values in group.values}
+    words = [f"each line: {next(iter(runs))} runs"] if len(runs) == 1 and runs != {1} else []
+    if any(lost.values()):
+        unfinished = unfinished_words(lost, is_time=is_time)
+        words.append(f"{'below 1 at the end' if is_time else 'left out'}: {unfinished}")
+    return "; ".join(words)
 
 
 def is_wide(lines: Sequence[Sequence[float]]) -> bool:

@@ -38,8 +38,12 @@ class Group:
     values: list[list[float]] = field(default_factory=list)
     #: Of a comparison: the ends of its intervals.
     ends: list[tuple[float, float]] = field(default_factory=list)
+    #: The runs without a value at each place.
+    missing: list[int] = field(default_factory=list)
     #: Of mean times: whether runs that did not finish are left out, so that the mean is too short.
     is_short: list[bool] = field(default_factory=list)
+    #: Of the cells of a map of a comparison: whether the interval contains 0, or there is none.
+    unsure: list[bool] = field(default_factory=list)
     #: Of intervals: the number of samples, and of the values or pairs in their means.
     counts: list[tuple[int, int]] = field(default_factory=list)
 
@@ -71,6 +75,8 @@ class Spread:
     #: What the marks are; of intervals the kind of their samples: "runs", "axes" or "values".
     detail: str = ""
     over: str = ""
+    #: For a map of a comparison: why cells have no pairs.
+    empty: str = ""
     #: For a table: the columns of the axes and of the measurement, and the units of their values.
     axes: Sequence[tuple[str, str]] = ()
     measure: tuple[str, str] = ("", "")

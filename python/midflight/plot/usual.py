@@ -71,11 +71,11 @@ def usual_shown(
 
     The measurement is the one that the sweep prints, the axis the longest one of numbers that are
     no samples, and each value of the other settings has a line, as far as lines can be
-    distinguished.
+    distinguished. What the sweep compares is told apart from given lines, too.
     """
     if not is_sweep(source):
         return shown
-    from midflight.plot.axis import measured_flows
+    from midflight.plot.axis import kept_values, measured_flows, pooled_axes
     from midflight.plot.tables import read_columns
     from midflight.sweep_folder import read_definition
     from midflight.sweep_results import check_has_tables, is_sample, main_metrics, read_flows
@@ -117,13 +117,19 @@ def usual_shown(
             # What is compared is not pooled.
             by = [str(compare)] if 1 < len(axes[compare]) <= MOST_MAPS else []
     elif not has_by:
-        by = usual_by(axes, compare, {x})
+        by = usual_by(axes, compare, {x}, apart or ())
         is_one = x == "flow" or "flow" in fixed
         flows = [] if is_one else measured_flows(read_columns(Path(source), value), value, {})
         lines = prod(len(axes[key]) for key in by)
         if 1 < len(flows) * lines <= _MOST_LINES and len(flows) > 1:
             # What they measure differs, as their sizes and their links do.
             by = ["flow", *by]
+    if has_by and by and compare is not None and compare not in (x, y, *by):
+        columns = read_columns(Path(source), value)
+        pooled = pooled_axes(columns, value, {x, y, *by}, kept_values(columns, where))
+        if compare in (name for name, _ in pooled):
+            # As in the tables of a sweep, what is compared is told apart, too.
+            by = [compare, *by]
     return Shown(x, y, value, by)
 
 
@@ -222,15 +228,18 @@ def places_of(axes: Mapping[str, Sequence[str]], *but: str | None) -> list[str]:
 
 
 def usual_by(
-    axes: Mapping[str, Sequence[str]], compare: str | None, shown: Collection[str | None]
+    axes: Mapping[str, Sequence[str]],
+    compare: str | None,
+    shown: Collection[str | None],
+    apart: Collection[str] = (),
 ) -> list[str]:
     """Return the settings whose values have lines: the compared one, and others while the lines
-    can be distinguished.
+    can be distinguished; samples only if they are among those that the sweep keeps `apart`.
     """
     from midflight.sweep_results import is_sample
 
-    settings = [key for key in axes if len(axes[key]) > 1 and not is_sample(key)]
-    settings.sort(key=lambda key: (key != compare, not _has_names(axes[key])))
+    settings = [key for key in axes if len(axes[key]) > 1 and (key in apart or not is_sample(key))]
+    settings.sort(key=lambda key: (key != compare, is_sample(key), not _has_names(axes[key])))
     by: list[str] = []
     lines = 1
     for key in settings:

@@ -1,0 +1,41 @@
+"""What figures of results say of runs that did not finish."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+__all__ = ["counted_words", "joined", "unfinished_words"]
+
+#: Lines are named up to this number.
+_MOST_NAMED = 4
+
+
+def unfinished_words(counts: Mapping[str, int], *, is_time: bool = True) -> str:
+    """So many runs of each name that have no value, such as "1 run of sack that did not finish"."""
+    lost = {name: count for name, count in counts.items() if count}
+    why = "that did not finish" if is_time else "without a value"
+    total = sum(lost.values())
+    if not all(lost) or len(lost) > _MOST_NAMED:
+        return f"{_runs(total)} {why}"
+    first, *others = lost.items()
+    each = [f"{_runs(first[1])} of {first[0]}"]
+    each += [f"{count} of {name}" for name, count in others]
+    return f"{joined(each)} {why}"
+
+
+def counted_words(counts: Mapping[str, int], *, is_time: bool = True) -> str:
+    """What medians and quantiles make of so many runs without a value; "" of none."""
+    if not (total := sum(counts.values())):
+        return ""
+    words = unfinished_words(counts, is_time=is_time)
+    return f"{words} count{'s' * (total == 1)} as longest" if is_time else f"left out: {words}"
+
+
+def _runs(count: int) -> str:
+    return f"{count} run{'s' * (count != 1)}"
+
+
+def joined(names: Sequence[str]) -> str:
+    """Names as they stand in a sentence."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
