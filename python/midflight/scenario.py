@@ -66,7 +66,7 @@ RUNS_AT_A_TIME = 32
 #: Values that a title does not name, how many it names, and how a description then begins.
 _UNNAMED = ("title", "description", "profile", "runs", "seed")
 _MOST_LISTED = 6
-_OWN = "About the scenario with its own values:"
+OWN_VALUES = "About the scenario with its own values:"
 #: The starter scenarios that come with the package.
 STARTERS = Path(__file__).with_name("scenarios")
 
@@ -634,8 +634,8 @@ def changed_words(words: Mapping[str, Any], change: str) -> dict[str, str]:
     title, description = words.get("title"), words.get("description")
     if isinstance(title, str) and change:
         found["title"] = f"{title}, {change}"
-    if isinstance(description, str) and not description.startswith(_OWN):
-        found["description"] = f"{_OWN} {' '.join(description.split())}"
+    if isinstance(description, str) and not description.startswith(OWN_VALUES):
+        found["description"] = f"{OWN_VALUES} {' '.join(description.split())}"
     return found
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from midflight.refusal import names_arguments
 from midflight.report import check_page, data_url, environment
 from midflight.run_report import event_cells, flow_settings, link_cells
 from midflight.run_tables import counted, stacks_of
+from midflight.scenario import OWN_VALUES
 from midflight.sweep_summary import MOST_LINES, Summary, check_by, check_has_measure
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["report_sweep", "sweep_figures", "sweep_report_html"]
 
+#: How the words of the scenario begin, whose values are not those of the axes.
+_OWN = "The scenario, with its own values:"
 #: Values of an axis that are named in the table of axes.
 _MOST_VALUES = 12
 #: Maps, one for each value that is compared.
@@ -82,13 +85,14 @@ def sweep_report_html(
     scenario = json.loads(asked.scenario)
     words, unit = METRICS[summary.metric]
     definition = json.loads((folder / "sweep.json").read_text(encoding="utf-8"))
+    heading, description = _heading(asked, scenario, folder)
     with usually(plain_of_folder(folder)):
         return (
             environment()
             .get_template("sweep_report.html.j2")
             .render(
-                title=_title(asked, scenario.get("title") or f"Sweep {folder.resolve().name}"),
-                description=" ".join((scenario.get("description") or "").split()),
+                title=heading,
+                description=description,
                 scenario=scenario,
                 made_by=stacks_of(scenario),
                 settings=scenario.get("set", {}),
@@ -134,19 +138,24 @@ def _headed(cells: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
     return lines
 
 
-def _title(asked: Sweep, title: str) -> str:
-    """The title of a sweep, which names its axes, by their words."""
-    from midflight.plot.names import column_name, within_text
+def _heading(asked: Sweep, scenario: Mapping[str, Any], folder: Path) -> tuple[str, str]:
+    """The heading of a sweep, which names its axes, and its description, by their words.
 
-    base, over, axes = title.rpartition(f", over {', '.join(asked.axes)}")
-    if over and not axes:
-        # What the scenario's title says of an axis holds for one of its values.
-        but = "" if ", but " in base else "but "
-        title = f"{base}, {but}over several values of {', '.join(asked.axes)}"
-    for key in sorted(asked.axes, key=len, reverse=True):
-        if "." in key:
-            title = title.replace(key, within_text(column_name(key)))
-    return title
+    What the scenario's title says of an axis holds for one of its values, and stands with the
+    description.
+    """
+    from midflight.plot.names import column_name, within_text
+    from midflight.plot.unfinished import joined
+
+    title = scenario.get("title") or f"Sweep {folder.resolve().name}"
+    description = " ".join((scenario.get("description") or "").split())
+    of, over, axes = title.rpartition(f", over {', '.join(asked.axes)}")
+    if not over or axes:
+        return title, description
+    words = [within_text(column_name(key)) if "." in key else key for key in asked.axes]
+    about = description.removeprefix(OWN_VALUES).strip()
+    end = "" if of.endswith((".", "!", "?")) else "."
+    return f"Sweep over {joined(words)}", f"{_OWN} {of}{end} {about}".strip()
 
 
 def signed(ratio: float) -> str:
@@ -267,14 +276,17 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
     def image(figure: Any) -> str:
         return data_url(figure_bytes(figure, ".svg"), "image/svg+xml")
 
+    over = [key for key, values in asked.axes.items() if len(values) > 1]
+    over = [key for key in over if key not in (*summary.by, asked.compare)]
     if (paired := paired_shown(compared_in_pairs)) is not None:
-        how: Any = {"value": paired.value, "x": paired.x, "by": paired.by}
+        how: Any = {"value": paired.value, "x": paired.x, "by": paired.by, "samples": over}
         change = spread_of(compared_in_pairs, "interval", **how)
         baseline = labelled(str(compared_in_pairs["baseline"][0]))
         caption = f"{column_name(metric)}: change against {baseline}, pair by pair."
         yield {"image": image(spread_figure(change)), "caption": caption}
     elif (mapped := paired_maps(compared_in_pairs)) is not None:
         how = {"value": mapped.value, "x": mapped.x, "y": mapped.y, "by": mapped.by}
+        how["samples"] = over
         change = spread_of(compared_in_pairs, "heatmap", **how)
         baseline = labelled(str(compared_in_pairs["baseline"][0]))
         caption = f"{column_name(metric)}: change against {baseline}, pair by pair."
@@ -298,7 +310,7 @@ def _maps(
     """Yield maps over two axes of each flow, one for each value that is compared. Flows, which may
     be as unlike as a video and a transfer, are not taken together, and have colours of their own.
     """
-    from midflight.plot.axis import measured_flows
+    from midflight.plot.axis import measured_flows, pooled_words
     from midflight.plot.heatmaps import map_colours, map_of
     from midflight.plot.names import column_name
     from midflight.plot.spread import spread_figure, spread_of
@@ -316,13 +328,16 @@ def _maps(
             if asked.compare is not None:
                 how["by"] = [asked.compare]
                 where[asked.compare] = values[place : place + MOST_MAPS]
-            found.append(spread_of(columns, "heatmap", where=where, **how))
+            found.append((where, spread_of(columns, "heatmap", where=where, **how)))
         # The same colour is the same value in all of them.
-        every = [map_of(one) for data in found for one in data.panels or [data]]
+        every = [map_of(one) for _, data in found for one in data.panels or [data]]
         colours = map_colours(every, signed=False)
         of = column_name(metric) + (f" of {flow}" if len(flows) > 1 else "")
-        for one in found:
-            figure = spread_figure(replace(one, colours=colours, remark=""))
+        for where, one in found:
+            # The caption and the names of the maps have the rows that are kept.
+            pooled = pooled_words(columns, metric, {*sides, *one.by}, where)
+            remark = pooled[:1].upper() + pooled[1:]
+            figure = spread_figure(replace(one, colours=colours, remark=remark))
             caption = f"{of}: medians." if "medians" in one.value_title else f"{of}."
             wide = "yes" if one.panels else ""
             yield {"image": image(figure), "caption": caption, "is_wide": wide}

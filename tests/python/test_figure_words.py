@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -34,21 +35,33 @@ def test_the_title_of_a_legend_stands_before_its_own_entries() -> None:
     for size in (None, 3.5):
         figure = figure_of(plot_over_time, runs, ["throughput", "queue"], size=size)
         (legend,) = figure.legends
-        assert legend.get_title().get_text() == ""
-        columns = legend._ncols  # type: ignore[attr-defined]
-        words = [one.get_text() for one in legend.get_texts()]
-        # Matplotlib fills columns; rows are read.
-        short, more = divmod(len(words), columns)
-        heights = [short + (place < more) for place in range(columns)]
-        starts = np.cumsum([0, *heights])
-        rows = [
-            [words[starts[c] + r] for c in range(columns) if r < heights[c]]
-            for r in range(max(heights))
-        ]
-        read = [one for row in rows for one in row if one.strip()]
-        assert read[:3] == [f"{name}:", "hold", "drop"]
-        # What is no value of the axis begins a row of its own.
-        assert any(row[0] == read[3] for row in rows)
+        assert legend.get_title().get_text() == name
+        figure.draw_without_rendering()
+        high = {one.get_text(): one.get_window_extent().y0 for one in legend.get_texts()}
+        lines, marks = ([*high][:2], [*high][2:])
+        assert lines == ["hold", "drop"]
+        assert marks
+        # What is no value of the axis stands below in rows of its own, and none is hidden.
+        assert high["hold"] == high["drop"] > max(high[one] for one in marks)
+        assert min(high.values()) > 0
+        boxes = [one.get_window_extent() for one in legend.get_texts()]
+        assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
+
+
+def test_the_legend_of_a_narrow_figure_is_lower_than_its_panel() -> None:
+    values = {
+        f"{scheme}, {gap}": Scenario.read(
+            "wifi-to-lte", sets={"flows.download.scheme": scheme, "handoffs.0.gap": gap}
+        )
+        for scheme in ("sack", "freeze")
+        for gap in ("0.5 s", "1 s", "2 s")
+    }
+    runs = RunsOfAxes(values, "Scheme of download, gap of the handoff")
+    figure = figure_of(plot_over_time, runs, ["throughput"], look="paper")
+    figure.draw_without_rendering()
+    (legend,) = figure.legends
+    panel = max(axes.get_window_extent().height for axes in figure.axes)
+    assert legend.get_window_extent().height < panel
 
 
 def test_panels_of_delays_share_the_kind_of_their_scale() -> None:

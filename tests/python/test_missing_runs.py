@@ -255,6 +255,6 @@ def test_rows_of_maps_are_about_as_long(maps: int, rows: list[int]) -> None:
     names = dict(zip("xyz", map(list, zip(*cells, strict=True)), strict=True))
     columns = names | {"sent": [float(one) for one in range(len(cells))]}
     figure = figure_of(plot_spread, columns, "heatmap", x="x", y="y", by=["z"], value="sent")
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     heights = [round(axes.get_position().y0, 2) for axes in figure.axes[:maps]]
     assert [heights.count(one) for one in dict.fromkeys(heights)] == rows

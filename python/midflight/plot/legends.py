@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,6 +18,8 @@ __all__ = ["legend"]
 _SIZES = ("fontsize", "handlelength", "handletextpad", "columnspacing")
 #: More names in a panel would hide its lines.
 _MOST_INSIDE = 9
+#: The room between the rows of a legend that has lines and marks, in the size of its letters.
+_LOW_SPACING = 0.3
 #: Marks in a legend are no smaller, in points.
 _LEAST_MARK_PT = 3.8
 
@@ -36,6 +39,7 @@ def legend(
     Where the user wants it inside a panel, only the `lines` are there (by default all), and what
     their marks are stays outside.
     """
+    from matplotlib.legend import Legend
     from matplotlib.lines import Line2D
 
     place = legend_place()
@@ -71,39 +75,39 @@ def legend(
             rest, title = inline, ""
     title = labelled(title)
     if title and 0 < len(named) < len(rest):
-        rest, columns = _titled_rows(title, named, rest, room, most)
-        title = ""
+        others = {name: one for name, one in rest.items() if name not in named}
+        low: Any = {"labelspacing": _LOW_SPACING}
+        first = figure.legend(**_rows(named, room, most), loc=loc, title=title, **low)
+        _add_rows(first, Legend(figure, **_rows(others, room, most), **low))
     else:
-        columns = _columns([*rest], room, most)
-    figure.legend(*_shown_entries(rest, columns), loc=loc, ncols=columns, title=title or None)
+        figure.legend(**_rows(rest, room, most), loc=loc, title=title or None)
+
+
+def _rows(entries: Mapping[str, Any], room: float, most: int) -> dict[str, Any]:
+    """The arguments for a legend of these entries, which has room of so many points."""
+    columns = _columns([*entries], room, most)
+    handles, names = _shown_entries(entries, columns)
+    return {"handles": handles, "labels": names, "ncols": columns}
+
+
+def _add_rows(first: Any, other: Any) -> None:
+    """Put the entries of another legend, in their own columns, below those of the first one."""
+    first._legend_box.get_children().append(other._legend_handle_box)
+    first.texts.extend(other.texts)
+    first.legend_handles.extend(other.legend_handles)
 
 
 def _columns(names: Sequence[str], room: float, most: int) -> int:
-    """How many columns of entries with these names have room, in points."""
-    widths = _entry_widths(names)
-    each = range(min(len(names), most), 1, -1)
-    fits = (n for n in each if sum(max(widths[k::n]) for k in range(n)) <= room)
-    return next(fits, 1)
-
-
-def _titled_rows(
-    title: str, named: Mapping[str, Any], entries: Mapping[str, Any], room: float, most: int
-) -> tuple[dict[str, Any], int]:
-    """Entries of a legend of which some have a title: rows that begin with it and have only these,
-    then rows of the others; and the number of columns.
+    """How many columns of entries with these names have room, in points; of those with as few rows
+    the fewest, so that rows are about as long.
     """
-    from matplotlib.lines import Line2D
-
-    others = {name: one for name, one in entries.items() if name not in named}
-    for columns in range(min(len(entries), most), 0, -1):
-        blank = -(len(named) + 1) % columns
-        # Names of nothing: each is a key.
-        blanks = {" " * (number + 1): Line2D([], [], linestyle="none") for number in range(blank)}
-        rows = {f"{title}:": Line2D([], [], linestyle="none"), **named, **blanks, **others}
-        widths = _entry_widths(rows)
-        if columns == 1 or sum(max(widths[k::columns]) for k in range(columns)) <= room:
-            break
-    return rows, columns
+    widths = _entry_widths(names)
+    fits = [
+        n
+        for n in range(1, min(len(names), most) + 1)
+        if n == 1 or sum(max(widths[k::n]) for k in range(n)) <= room
+    ]
+    return min(fits, key=lambda n: (math.ceil(len(names) / n), n))
 
 
 def _entry_widths(names: Iterable[str]) -> list[float]:
