@@ -164,7 +164,7 @@ def test_a_caption_names_a_sampled_axis_once(paired: Path) -> None:
     (said,) = [one.get_text() for one in figure.axes[0].texts]
     said = " ".join(said.split())
     values = "over 6 values of rate of lte and instant of the handoff"
-    assert said.removesuffix("; lines that would touch stand side by side").endswith(values)
+    assert said.removesuffix("; lines stand side by side").endswith(values)
     assert "together" not in said
 
 

@@ -258,3 +258,14 @@ def test_rows_of_maps_are_about_as_long(maps: int, rows: list[int]) -> None:
     figure.draw_without_rendering()
     heights = [round(axes.get_position().y0, 2) for axes in figure.axes[:maps]]
     assert [heights.count(one) for one in dict.fromkeys(heights)] == rows
+
+
+def test_what_each_run_is_averaged_over_is_named() -> None:
+    columns = compared() | {"a.y": ["1", "1"]}
+    for kind in ("interval", "heatmap"):
+        how: Any = {"x": GAP, "y": "a.y", "value": "ratio", "samples": [AT, "seed"]}
+        words = "over 3 to 5 runs; pooled: instants of the handoff"
+        assert words in spread_of(columns, kind, **how).detail
+        # Where the instants are the samples, they are named once.
+        by_axes = columns | {"over": ["axes"] * 2}
+        assert "pooled" not in spread_of(by_axes, kind, **how).detail

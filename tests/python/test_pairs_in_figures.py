@@ -79,7 +79,7 @@ def test_lines_without_pairs_are_named() -> None:
     why = "no pairs, as sack or the other one did not finish"
     assert f"{why}: 160 ms everywhere, 40 ms at 4 s and 6 s" in said
     said = said_in(interval(compared(lost("160ms"))))
-    assert f"{why}: 160 ms; lines that would touch" in said
+    assert f"{why}: 160 ms; lines stand" in said
     assert "no pairs" not in said_in(interval(compared({})))
     # One line of those of a delay.
     said = said_in(interval(compared({("freeze", "40ms", "6s"): 0})))
@@ -256,7 +256,7 @@ def test_caps_of_whiskers_are_narrower_than_the_way_between_lines(lines: int, is
 
 
 def test_points_far_apart_stand_at_their_number() -> None:
-    words = "lines that would touch stand side by side"
+    words = "lines stand side by side"
     columns = compared({})
     columns["ratio"] = [-0.2 if one == "freeze" else 0.4 for one in columns["value"]]
     columns["ratio_low"] = [one - 0.01 for one in columns["ratio"]]

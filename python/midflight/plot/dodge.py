@@ -19,7 +19,7 @@ __all__ = [
 ]
 
 #: What a figure says of points beside their number.
-SIDE_BY_SIDE = "lines that would touch stand side by side"
+SIDE_BY_SIDE = "lines stand side by side"
 #: The height of a marker, and the room above and below the values, in points.
 _MARKER_PT, _AROUND_PT = 5.0, 80.0
 

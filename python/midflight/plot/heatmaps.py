@@ -42,7 +42,7 @@ from midflight.plot.maps import (
     letters_pt,
 )
 from midflight.plot.names import column_name, with_unit
-from midflight.plot.samples import interval_words
+from midflight.plot.samples import averaged_words, interval_words
 from midflight.plot.scales import log_title
 from midflight.plot.spread_data import Group, Spread, known_of, quantiles_of, side_by_side
 from midflight.plot.style import COLUMN_IN, PAGE_IN, Size, chosen_axes, labelled, size_in, style
@@ -103,9 +103,10 @@ def heatmap_of(
     if is_compared(columns, value):
         reasons = dict.fromkeys(filter(None, (why_empty(columns, row) for row in rows)))
         words["empty"] = "; or ".join(reasons)
-        how = over_of(columns, rows), [counts_of(columns, row)[0] for row in rows], samples
-        means = interval_words(MEANS[value], *how, "") if "samples" in columns else ""
-        words["detail"] = "; ".join(filter(None, (means, left_out_words(columns, rows))))
+        over, counts = over_of(columns, rows), [counts_of(columns, row)[0] for row in rows]
+        means = interval_words(MEANS[value], over, counts, samples, "") if any(counts) else ""
+        each = means, averaged_words(over, samples), left_out_words(columns, rows)
+        words["detail"] = "; ".join(filter(None, each))
     else:
         lost: dict[str, int] = {}
         for row in rows:

@@ -14,14 +14,14 @@ from midflight.plot.names import column_name, plural_name, within_text
 from midflight.plot.tables import Columns
 from midflight.sweep_results import SEED, Chance, sample_places
 
-__all__ = ["Sampling", "interval_words", "sampling"]
+__all__ = ["Sampling", "averaged_words", "interval_words", "sampling"]
 
 
 @dataclass(frozen=True)
 class Sampling:
     """What the samples are ("runs", "axes", or the "values" themselves), and the sample of a row.
 
-    `axes` are the pooled axes with several values.
+    `axes` are the columns with several values that tell samples apart.
     """
 
     over: str
@@ -52,10 +52,8 @@ def sampling(
     def key(row: int) -> Hashable:
         return tuple(text_of(columns[name][row]) for name in by)
 
-    if chance.is_there:
-        return Sampling("runs", key)
     varied = [name for name in by if len({text_of(columns[name][row]) for row in rows}) > 1]
-    return Sampling("axes", key, varied)
+    return Sampling("runs" if chance.is_there else "axes", key, varied)
 
 
 def interval_words(
@@ -81,6 +79,14 @@ def interval_words(
     alone = f"; none where there is only one {one}" if least == 1 else ""
     samples = _values_of(axes) if over == "axes" else f"{one}s"
     return f"{what}{shown} over {number} {samples}{alone}"
+
+
+def averaged_words(over: str, axes: Sequence[str]) -> str:
+    """Return what the pairs of each run are averaged over, whose samples are runs; "" if there is
+    nothing, or if the samples are the values of these axes.
+    """
+    names = [plural_name(name) for name in axes if not name.endswith(SEED)]
+    return f"pooled: {', '.join(names)}" if over == "runs" and names else ""
 
 
 def _values_of(axes: Sequence[str]) -> str:

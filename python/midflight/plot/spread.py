@@ -62,7 +62,7 @@ from midflight.plot.options import as_names, check_scale
 from midflight.plot.paired import check_is_apart, paired_figure, samples_of, source_of
 from midflight.plot.plain import plain_of_folder
 from midflight.plot.quartiles import draw_whiskers, mark_endless
-from midflight.plot.samples import interval_words, sampling
+from midflight.plot.samples import averaged_words, interval_words, sampling
 from midflight.plot.scales import (
     WIDE,
     beyond,
@@ -335,7 +335,8 @@ def _lines(
             has_few = any(is_few(pairs, most) for group in groups for _, pairs in group.counts)
             empty = empty_words(columns, rows, by, str(x))
             few_as = left_out_words(columns, rows)
-            detail = "; ".join(filter(None, (detail, few_as, FEW * has_few, empty)))
+            averaged = averaged_words(over, samples)
+            detail = "; ".join(filter(None, (detail, averaged, few_as, FEW * has_few, empty)))
     if kind == "box" and misses and not detail.startswith("no boxes: "):
         detail += f"; {arrow_words(drawn, is_of_runs=detail.startswith('no boxes'))}"
     # The values of these are the samples that are counted.
