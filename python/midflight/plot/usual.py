@@ -172,20 +172,32 @@ def after_handoff(columns: Columns, value: str | None, phase: int | None) -> Col
     return {name: [values[row] for row in keep] for name, values in columns.items()}
 
 
-def usual_kinds(source: object) -> Sequence[str]:
-    """Return the kinds of the figure of a run, or of several by their names: panels over time if a
-    link follows a recording, which is too long for a figure of segments.
+def usual_kinds(source: object, flows: Sequence[str] = ()) -> Sequence[str]:
+    """Return the kinds of the figure of a run, or of several by their names: what a video, a call
+    or a page of all flows, or of these, shows its users; panels over time if a link follows a
+    recording, which is too long for a figure of segments; or else that.
     """
+    from midflight.plot.applications import OF_APPLICATIONS
+    from midflight.plot.history import flow_key
+
     sources = source.values() if isinstance(source, Mapping) else [source]
     # Runs on a kernel have a plan.
     texts = [getattr(getattr(one, "plan", one), "canonical", "{}") for one in sources]
-    links = (link for text in texts for link in json.loads(text).get("links", {}).values())
+    scenarios = [json.loads(text) for text in texts]
+    workloads = set()
+    for defined in (one.get("flows", {}) for one in scenarios):
+        keys = [key for flow in flows if (key := flow_key(defined, flow)) is not None]
+        workloads |= {defined[key].get("workload") for key in keys or defined}
+    own = [kind for kind, workload in OF_APPLICATIONS.items() if workload in workloads]
+    if own:
+        return "throughput", *own, "queue"
+    links = (link for one in scenarios for link in one.get("links", {}).values())
     return _OF_RECORDINGS if any("trace" in link for link in links) else ("both",)
 
 
 def usual_figure(source: RunSource, *, flow: str | None, run: int) -> Figure:
     """Draw a flow of a run as `midflight plot` does without options."""
-    kinds = usual_kinds(source)
+    kinds = usual_kinds(source, [flow] if flow else [])
     if kinds == ("both",):
         from midflight.plot.history import histories
         from midflight.plot.run import run_figure
