@@ -19,7 +19,7 @@ __all__ = ["draw_band", "draw_handovers", "has_changes", "unnamed_entries"]
 
 #: More handovers in an inch of the band could not be told apart.
 _MOST_TICKS_PER_IN = 25
-#: Fills of links in the band; neighbours differ.
+#: Fills of links in the band, by their order in the scenario.
 _LINK_FILLS = ("0.86", "0.72", "0.93", "0.79")
 
 
@@ -58,12 +58,13 @@ def draw_handovers(axes: Axes, run: WatchedRun, room: Room, row: tuple[int, int]
     return {"handover in the recording": Line2D([], [], **tick)}
 
 
-def _fill(stretches: Sequence[Stretch], link: str) -> Mapping[str, Any]:
-    """How a link is filled in the band; neighbours differ. Its frame tells it from an area."""
+def _fill(run: WatchedRun, link: str) -> Mapping[str, Any]:
+    """How a link is filled in the band. Its frame tells it from an area."""
     if not link:
         return NO_LINK
-    names = list(dict.fromkeys(one.link for one in stretches if one.link))
-    colour = _LINK_FILLS[names.index(link) % len(_LINK_FILLS)]
+    number = run.link_of(link)
+    place = 0 if number is None else run.place_of(number)
+    colour = _LINK_FILLS[place % len(_LINK_FILLS)]
     return {"facecolor": colour, "edgecolor": "0.35", "linewidth": 0.5}
 
 
@@ -100,15 +101,15 @@ def _place(one: Stretch, room: Room, ticks: Sequence[float]) -> tuple[float, boo
     return min(free, key=lambda at: abs(at - middle), default=middle), bool(free)
 
 
-def unnamed_entries(stretches: Sequence[Stretch], room: Room) -> Iterator[tuple[str, Any]]:
+def unnamed_entries(run: WatchedRun, room: Room) -> Iterator[tuple[str, Any]]:
     """Yield entries of the legend for what has no room for its name anywhere in the band."""
     from matplotlib.patches import Patch
 
-    shown = [one for one in stretches if _seen(one, room)[1] > _seen(one, room)[0]]
+    shown = [one for one in run.stretches if _seen(one, room)[1] > _seen(one, room)[0]]
     for link in dict.fromkeys(one.link for one in shown):
         if not any(one.link == link and _fits(one, room) for one in shown):
             name = f"in the band: {link}" if link else "no link"
-            yield name, Patch(**_fill(stretches, link))
+            yield name, Patch(**_fill(run, link))
 
 
 def draw_band(
@@ -122,17 +123,17 @@ def draw_band(
     ticks of handovers or else in front of them: in a row of so many, with the marker of the line
     whose links they are, if it has a `look`.
     """
-    stretches, ticks = run.stretches, _ticks_at(run, room)
+    ticks = _ticks_at(run, room)
     number, of = row
     axes.set_ylim(0, 1)
     bottom = 1 - (number + 1) / of
     height = (1 if of == 1 else 0.86) / of
     centred: Any = {"ha": "center", "va": "center", "fontsize": SMALL_PT, "parse_math": False}
-    for one in stretches:
+    for one in run.stretches:
         begins, ends = _seen(one, room)
         if ends <= begins:
             continue
-        fill = _fill(stretches, one.link)
+        fill = _fill(run, one.link)
         axes.axvspan(begins, ends, bottom, bottom + height, zorder=0, **fill)
         if _fits(one, room):
             at, is_free = _place(one, room, ticks)

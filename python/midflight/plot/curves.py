@@ -58,6 +58,7 @@ Draw = Literal[
     "timeout",
     "spurious",
     "stalled",
+    "acks",
 ]
 
 
@@ -84,6 +85,8 @@ class Curve:
     of_intervals: bool = False
     #: Whether its events stand in a row above the lines.
     in_row: bool = False
+    #: How many events its marks are of, if they are not all drawn.
+    events: int = 0
     #: Its quantity, where a panel has several quantities of a line: the legend explains its mark in
     #: grey, and the colour identifies the line.
     quantity: str = ""
@@ -385,6 +388,10 @@ class WatchedRun:
         each = list(found.items())[:_MOST_LINKS]
         names = {link: name for name, link in self.access.items()}
         return {one: called[0] if len(called) == 1 else names[one] for one, called in each}
+
+    def place_of(self, link: int) -> int:
+        """The place of an access link, by its number, among those of its scenario."""
+        return [*self.access.values()].index(link)
 
     @cached_property
     def other_links(self) -> dict[int, tuple[int, str]]:

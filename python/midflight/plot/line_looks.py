@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
-from midflight.plot.style import SERIES, Look, looks_of
+from midflight.plot.style import LINKS, SERIES, Look, looks_of
 
 #: With more lines the legend has the colours and the line styles, not every line.
 _MOST_ENTRIES = 5
@@ -18,6 +18,7 @@ __all__ = [
     "few_entries",
     "line_looks",
     "line_named_by",
+    "link_look",
     "look_of",
     "looks_of_flows",
     "of_same_colour",
@@ -131,10 +132,21 @@ def line_named_by(label: str, x_title: str) -> list[str]:
 
 def look_of(place: int) -> Look:
     """Return the look of a place: one of `SERIES`, or beyond its end the colour of one of them with
-    the line style and the marker of another one (`of_same_colour`).
+    the line style and the marker of another one (`of_same_colour`), or the look of a link
+    (`link_look`).
     """
     style, plain = divmod(place, len(SERIES))
+    if style > len(SERIES):
+        return LINKS[plain]
     return SERIES[plain] if style == 0 else replace(SERIES[style - 1], colour=SERIES[plain].colour)
+
+
+def link_look(number: int, *, is_other_way: bool = False) -> int:
+    """Return the place of the look of a link by its number in its scenario: in all figures of that
+    it has the same.
+    """
+    each = len(LINKS) // 2
+    return len(SERIES) * (len(SERIES) + 1) + number % each + each * is_other_way
 
 
 def plain_look(place: int) -> int:

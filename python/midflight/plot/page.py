@@ -35,7 +35,7 @@ from midflight.plot.page_data import (
     silent_data,
 )
 from midflight.plot.plain import plain_of_flows
-from midflight.plot.style import SERIES, chosen_style, labelled, usually
+from midflight.plot.style import LINKS, SERIES, chosen_style, labelled, usually
 from midflight.plot.together import styles_of
 from midflight.plot.watched import (
     WatchedRun,
@@ -72,6 +72,8 @@ DARK_SERIES = (
     *("#5cb3f0", "#f2b134", "#3fce9f", "#e6a0c8", "#f2f2f2"),
     *("#ff8f57", "#a5dcff", "#bb92ff", "#c9a07a"),
 )
+#: Those of `LINKS`.
+DARK_LINKS = ("#c3cad1", "#838c95")
 
 
 @names_arguments
@@ -218,7 +220,12 @@ def _data(runs: Sequence[WatchedRun], interval_s: float | None) -> tuple[dict[st
     places += [one.look for one in queues.curves if one.look is not None]
     looks = [look_of(place) for place in range(max(len(SERIES), 1 + max(places)))]
     styles = [own.get(place, look.line) for place, look in enumerate(looks)]
-    dark = [DARK_SERIES[plain_look(place)] for place in range(len(looks))]
+    dark = [
+        DARK_LINKS[LINKS.index(look) * 2 // len(LINKS)]
+        if look in LINKS
+        else DARK_SERIES[plain_look(place)]
+        for place, look in enumerate(looks)
+    ]
 
     same = {
         "colours": [[look.colour for look in looks], dark],

@@ -11,7 +11,7 @@ from midflight.plot.figure import finish_panels
 from midflight.plot.followed import time_title
 from midflight.plot.holes import Followed, Hole
 from midflight.plot.room import OUTAGE, Room, draw_holes, shade_spans
-from midflight.plot.style import COLUMN_IN, SERIES, Size, size_in, style
+from midflight.plot.style import COLUMN_IN, LINKS, Size, size_in, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,7 +80,7 @@ def recording_figure(
             of_kind = [(way, times, values) for way, what, times, values in rows if what == kind]
             is_alike = len(of_kind) == 2 and of_kind[0][1:] == of_kind[1][1:]
             for way, times, values in of_kind[:1] if is_alike else of_kind:
-                look = SERIES[2 if is_alike else 0 if way == "down" else 1]
+                look = LINKS[0 if is_alike or way == "down" else len(LINKS) // 2]
                 scaled = [value / unit for value in values]
                 gaps = unknown if kind == "rate" else [*unknown, *outages]
                 lacks = _without_values(times, [*gaps, *((a, b) for a, b, _ in missing)])
@@ -90,7 +90,7 @@ def recording_figure(
                     *_with_gaps([*times, found["span_ns"]], [*scaled, scaled[-1]], gaps),
                     drawstyle="steps-post",
                     color=look.colour,
-                    linestyle="-" if is_alike else look.line,
+                    linestyle=look.line,
                     linewidth=0.9,
                     rasterized=len(scaled) > 5000,
                     label=_ALIKE if is_alike else way,

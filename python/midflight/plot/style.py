@@ -30,6 +30,7 @@ __all__ = [
     "FORMATS",
     "LEGENDS",
     "LIGHT",
+    "LINKS",
     "LOOKS",
     "MIDDLE",
     "MOST_IN",
@@ -365,6 +366,19 @@ SERIES: Sequence[Look] = (
     Look("#56b4e9", (0, (5.0, 1.2, 1.2, 1.2, 1.2, 1.2)), "H", False, 4.8),
     Look("#7700dd", (0, (8.0, 1.4, 3.0, 1.4)), _UPRIGHT, True, 4.6),
     Look("#663311", (0, (1.2, 1.2, 1.2, 1.2, 4.0, 1.2)), _FLAT, False, 4.8),
+)
+
+#: The lines of links in a figure, and their colours: in the direction of the data, and lighter in
+#: the other one.
+_OF_LINKS: Sequence[str | tuple[int, tuple[float, ...]]] = (
+    *("-", _DASH, (0, (6.0, 1.4, 1.2, 1.4)), _DOT),
+)
+_LINK_COLOURS = ("#444b52", "#939ba3")
+#: The looks of links by their order in a scenario, first in the direction of the data. No scheme
+#: has their colours; areas of rates and the band of links are grey, too.
+LINKS: Sequence[Look] = tuple(
+    replace(SERIES[place], colour=_LINK_COLOURS[place // 4], line=_OF_LINKS[place % 4])
+    for place in range(8)
 )
 
 #: The places in `SERIES` of the looks that common schemes, controllers, stacks and profiles have.

@@ -17,6 +17,7 @@ const runs = data.runs.map((raw, number) => {
   const path = paths[raw.path], { moments, outages } = path, { label, flow, look, end, every, near, ends, said, ackSaid, ackLost, notes, orders } = raw;
   const run = { number, path, moments, outages, label, flow, look, end, every, near, ends, said, ackSaid, ackLost, notes, orders, shown: true };
   for (const key of ["sent", "segment", "kind", "after", "how", "ack", "acked", "bytes", "cutBytes"]) run[key] = unpack(raw[key]);
+  run.resumed = raw.resumed;
   for (const key of ["cwnd", "ssthresh", "pipe", "rto", "rtt"]) run[key] = steps(raw[key]);
   if (raw.buffer) run.buffer = steps(raw.buffer);
   run.stalls = raw.stalls || [];
@@ -73,8 +74,11 @@ function readColours() {
 }
 const colourOf = look => data.colours[dark.matches ? 1 : 0][look];
 const colour = run => colourOf(run.look);
-/** The shape of a look; beyond the plain ones that of its line style. */
-const shapeOf = look => Shapes.ofLooks[look < Shapes.ofLooks.length ? look : Math.floor(look / Shapes.ofLooks.length) - 1];
+/** The shape of a look; beyond the plain ones that of its line style, and beyond these that of a link. */
+function shapeOf(look) {
+  const all = Shapes.ofLooks, style = Math.floor(look / all.length);
+  return style === 0 || style > all.length ? all[look % all.length] : all[style - 1];
+}
 const shape = run => shapeOf(run.look);
 /** The dashes of a look, in pixels of its line. */
 const dashOf = look => data.dashes[look].map(one => 1.7 * one);
@@ -329,7 +333,7 @@ function nearBars() {
 }
 
 /** What panels below need of the page. */
-const passed = { g, X, area, view, lower, upper, at, trace, shape, shapeOf, dashOf, isFilled, isChosen, colour, colourOf, queues, unit: data.unit, interval: data.interval, nice: Data.nice, edges: Data.edges, means: Data.means,
+const passed = { g, X, area, view, lower, upper, at, trace, shape, shapeOf, dashOf, isFilled, isChosen, colour, colourOf, queues, unit: data.unit, interval: data.interval, nice: Data.nice, edges: Data.edges, edgesOf: Data.edgesOf, means: Data.means,
   get css() { return css; }, get drawn() { return drawn; }, withIt: () => withIt(), yOf: () => 0, place: run => withIt().indexOf(run) };
 /** The runs shown that have what the panel below is about. */
 const withIt = () => shown().filter(KINDS[below].has);
