@@ -17,7 +17,7 @@ from midflight.plot import page, page_data, plot_page
 from midflight.plot.bins import bin_edges
 from midflight.plot.history import History, Order
 from midflight.plot.line_looks import look_of
-from midflight.plot.style import SERIES
+from midflight.plot.style import LINKS, SERIES
 from midflight.plot.watched import panels_of, watch
 from pages import Page, data_of, legend, opened_browser, series, unpacked
 
@@ -74,7 +74,12 @@ def test_a_page_has_all_flows_with_the_colours_of_figures(tmp_path: Path) -> Non
         look_of(look).colour for look in one.looks
     ]
     # The flows of a scheme have its colour.
-    assert len({*colours}) == len({*dark}) == len({*zip(colours, dark, strict=True)}) == len(SERIES)
+    lines = colours[: len(SERIES)]
+    assert len({*lines}) == len({*dark[: len(SERIES)]}) == len(SERIES)
+    # Those of links are no flow's.
+    links = {colours[one["look"]] for one in data["queues"]}
+    assert links == {one.colour for one in LINKS}
+    assert links.isdisjoint(lines)
     for run, flow in zip(data["runs"], one.flows, strict=True):
         assert unpacked(run["acked"]) == flow.values("ack").tolist()
         assert np.array_equal(series(run["pipe"])[1], flow.pipe.value)
@@ -161,7 +166,7 @@ def test_means_of_the_throughput_are_finer_the_closer_one_looks(
     times, means = page.run("midflight.means(0)")
     trace = Scenario.read("bufferbloat").trace()
     came = trace.numpy("event") == "rcv"
-    unit = times[1] - times[0]
+    unit = times[2] - times[1]
     edges = np.append(times, page.run("midflight.runs[0].end"))
     sums, _ = np.histogram(trace.numpy("time_ns")[came], edges, weights=trace.numpy("bytes")[came])
     assert np.sum(np.array(means) * np.diff(edges)) / 8e3 == pytest.approx(sums.sum(), rel=1e-6)

@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from midflight.plot.curves import Values
 
-__all__ = ["Places", "bin_edges", "places_in", "stepped", "without_gaps"]
+__all__ = ["LEAST_SHARE", "Places", "bin_edges", "places_in", "stepped", "without_gaps"]
 
 Places = NDArray[np.int64]
 
 #: No interval at a cut is shorter than this share of the others, so that single packets do not make
 #: large means, and none is longer than the other one.
-_LEAST_SHARE, _MOST_SHARE = 0.25, 1.5
+LEAST_SHARE, _MOST_SHARE = 0.25, 1.5
 #: Two cuts that are near each other, such as the ends of an outage, have an interval of this share
 #: or more between them: a mean over a longer one would hide that nothing arrives there.
 _LEAST_PAIR = 0.05
@@ -41,7 +41,7 @@ def bin_edges(
         grid = grid[:-1]
     if not len(grid) or end <= grid[0]:
         return grid
-    least = _LEAST_SHARE * interval
+    least = LEAST_SHARE * interval
     begin = max([float(grid[0]), *(one for one in cuts if one <= window[0])])
     kept, near = [begin], [begin]
     for group in _groups([one for one in cuts if one > begin], least):
@@ -80,24 +80,29 @@ def stepped(
     numbers: Places,
     columns: Sequence[Values],
     most_empty: int = 0,
-    last: Values | None = None,
+    ends: tuple[Values, Values] | None = None,
 ) -> tuple[Values, list[Values]]:
     """Return steps of the values of intervals, which have these ascending numbers: each holds from
     the beginning of its interval to the next one.
 
     After the last one, and where more than `most_empty` intervals have no value, the step ends with
-    its interval, or at its `last` value in it, and a missing value follows.
+    its interval, and a missing value follows. `ends` are the times of the first and the last value
+    in each interval: the line then begins and ends there, also beside such a gap.
     """
     if not len(numbers):
         return np.empty(0), [np.empty(0) for _ in columns]
-    ends = np.flatnonzero(np.diff(numbers) > 1 + most_empty)
+    gaps = np.flatnonzero(np.diff(numbers) > 1 + most_empty)
     # The value at the end of its interval, and a missing one.
-    again = np.sort(np.concatenate([np.arange(len(numbers)), ends, ends, [len(numbers) - 1]]))
+    again = np.sort(np.concatenate([np.arange(len(numbers)), gaps, gaps, [len(numbers) - 1]]))
     is_first = np.diff(again, prepend=-1) > 0
-    begin, until = edges[numbers], edges[numbers + 1].copy()
-    if last is not None:
+    begin, until = edges[numbers].copy(), edges[numbers + 1].copy()
+    if ends is not None:
+        first, last = ends
+        begins = np.append(0, gaps + 1)
+        begin[begins] = first[begins]
         # It can be seen if it is a single value.
-        until[ends] = np.maximum(last, begin + 0.1 * (until - begin))[ends]
+        least = begin + 0.1 * (until - begin)
+        until[gaps] = np.maximum(last, least)[gaps]
     time = np.where(is_first, begin[again], until[again])
     # Of three equal places the last one, of two that at the very end has a value.
     is_missing = ~is_first & np.append(again[1:] != again[:-1], True)

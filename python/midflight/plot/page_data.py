@@ -30,6 +30,7 @@ from midflight.plot.curves import Curve, WatchedRun
 from midflight.plot.history import NS_PER_S, History, Steps
 from midflight.plot.marks import GROUPS
 from midflight.plot.room import extremes
+from midflight.plot.stalls import silences
 from midflight.plot.style import labelled
 
 __all__ = [
@@ -356,9 +357,10 @@ def _sampled(run: WatchedRun, link: str | None) -> tuple[Steps, Steps, Steps]:
     return Steps(time, mean), Steps(time, least), Steps(time, most)
 
 
-def _arrived(flow: History, unit_ns: int, payload: int, cuts: Ints) -> dict[str, str]:
+def _arrived(flow: History, unit_ns: int, payload: int, cuts: Ints) -> dict[str, Any]:
     """The bytes that have arrived by each multiple of a unit of time, the last ones by the end; and
-    by each of the cuts.
+    by each of the cuts; and when the first data arrive, and data after each of the longest times
+    without any.
     """
     # Where the packets' sizes are unknown, all segments are full.
     sizes = flow.sizes("rcv")
@@ -368,7 +370,21 @@ def _arrived(flow: History, unit_ns: int, payload: int, cuts: Ints) -> dict[str,
         sums[np.searchsorted(flow.times("rcv"), times, side="left")] for times in (edges, cuts)
     )
     by_unit[-1] = sums[-1]
-    return {"bytes": packed(by_unit), "cutBytes": packed(by_cut)}
+    begin, lengths, again = silences(flow, (0.0, math.inf))
+    instants = _ns(np.append(begin, again))
+    # Of each the time without arrivals before it, and the bytes that have arrived by then.
+    resumed = np.column_stack(
+        [
+            _ns(np.append(begin, lengths)),
+            instants,
+            sums[np.searchsorted(flow.times("rcv"), instants, side="left")].astype(np.int64),
+        ]
+    )
+    return {
+        "bytes": packed(by_unit),
+        "cutBytes": packed(by_cut),
+        "resumed": resumed.tolist(),
+    }
 
 
 def _application(run: WatchedRun, flow: History, every: int) -> dict[str, Any]:

@@ -16,16 +16,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from midflight.plot.bins import Places
-from midflight.plot.curves import Curve, Panel, Values, WatchedRun
+from midflight.plot.curves import Curve, Panel, Values, WatchedRun, inside
 from midflight.plot.history import NS_PER_S, History, Steps
 from midflight.plot.marks import STALL
 
-__all__ = ["Heard", "least_stall_s", "pipe_of_workload", "stalls_of", "without_short_stalls"]
+__all__ = [
+    "Heard",
+    "least_stall_s",
+    "pipe_of_workload",
+    "silences",
+    "stalls_of",
+    "without_short_stalls",
+]
 
 #: A time without arrivals is a stall if it lasts so long, and so many median RTTs, ...
 _LEAST_S, _TRIPS = 1.0, 3.0
 #: ... or this share of a stall of another line that it overlaps.
 _ALIKE = 0.5
+#: An interval of means begins after so many of the longest times without arrivals.
+_MOST_SILENCES = 90
 #: Shorter ones than this share of the time that is shown are not drawn.
 _LEAST_SHARE = 0.01
 
@@ -41,6 +50,21 @@ class Heard(NamedTuple):
     timeouts: Sequence[Curve]
     least_s: float
     pipe: Steps | None = None
+
+
+def silences(flow: History, window: tuple[float, float]) -> tuple[float, Values, Values]:
+    """Return when the first data of a flow arrive, or the beginning of a window that is later; the
+    lengths of the longest times in it without arrivals; and when data arrive after each; in
+    seconds.
+    """
+    data = flow.times("rcv")[flow.values("rcv") > 0] / NS_PER_S
+    at = data[inside(data, window)]
+    if not len(at):
+        return window[0], np.empty(0), np.empty(0)
+    begin = float(at[0]) if at[0] == data[0] else window[0]
+    lengths = np.diff(at)
+    longest = np.sort(np.argsort(-lengths, kind="stable")[:_MOST_SILENCES])
+    return begin, lengths[longest], at[1:][longest]
 
 
 def least_stall_s(run: WatchedRun, flow: History) -> float:

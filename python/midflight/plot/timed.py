@@ -59,7 +59,7 @@ def lines_of(
             curves.append(Curve(draw="steps", time_s=starts, value=median, **own, **how))
         else:
             curves.append(Curve(draw="dots", time_s=time, value=took * scale, **how))
-    detail = f"medians of {interval:g} s, band from 5 to 95 %" if has_medians else ""
+    detail = f"medians of {interval:g} s, band: 5 to 95 %" if has_medians else ""
     return curves, detail
 
 
@@ -77,5 +77,5 @@ def _quantiles(edges: Values, time: Values, value: Values) -> tuple[Values, list
     points = np.array([np.quantile(one, (0.05, 0.5, 0.95, 1.0)) for one in parts])
     steps = np.diff(place[first])
     usual = 0 if len(steps) == 0 or np.median(steps) <= 1 else 1
-    last = time[np.append(first[1:], len(time)) - 1]
-    return stepped(edges, place[first], list(points.T), usual, last)
+    ends = time[first], time[np.append(first[1:], len(time)) - 1]
+    return stepped(edges, place[first], list(points.T), usual, ends)

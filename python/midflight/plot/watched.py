@@ -17,7 +17,7 @@ import numpy as np
 
 from midflight.plot.application_panels import buffer_panel, frames_panel, objects_panel
 from midflight.plot.applications import OF_APPLICATIONS, deadlines_of, has_events, segments_of
-from midflight.plot.bins import bin_edges
+from midflight.plot.bins import LEAST_SHARE, bin_edges
 from midflight.plot.curves import (
     Curve,
     Panel,
@@ -47,7 +47,7 @@ from midflight.plot.marks import GROUPS, check_marks, timeouts
 from midflight.plot.options import as_names, time_words
 from midflight.plot.queues import INTERVALS, queue_panel
 from midflight.plot.sender_panels import cwnd_panel, pipe_panel, rates_panel, sequence_panel
-from midflight.plot.stalls import Heard, least_stall_s, pipe_of_workload, stalls_of
+from midflight.plot.stalls import Heard, least_stall_s, pipe_of_workload, silences, stalls_of
 from midflight.plot.style import PAGE_IN, SERIES
 from midflight.plot.timed import Times, lines_of, unit_of
 from midflight.refusal import refusal
@@ -498,8 +498,7 @@ def _throughput(runs: Sequence[WatchedRun], window: tuple[float, float], interva
         # Where the packets' sizes are unknown, all segments are full.
         payload = {one["name"]: one["payload_bytes"] for one in run.setup.flows}[flow.flow]
         bits = np.where(np.isnan(bits), 8.0 * payload, bits)
-        shown = _opened(flow, window, interval), window[1]
-        edges = bin_edges(shown, interval, flow.end_ns / NS_PER_S, run.cuts)
+        edges = _edges(run, flow, window, interval)
         if len(edges) > 1:
             sums, _ = np.histogram(at, bins=edges, weights=bits)
             means = sums / np.diff(edges) / 1e6
@@ -515,14 +514,20 @@ def _throughput(runs: Sequence[WatchedRun], window: tuple[float, float], interva
     return Panel("throughput", "Throughput\n(Mbit/s)", "Mbit/s", drawn, f"means of {interval:g} s")
 
 
-def _opened(flow: History, window: tuple[float, float], interval: float) -> float:
-    """When the interval begins in which the first packet that arrives was sent, in seconds, if that
-    is after the beginning of a window: before it a flow has no throughput.
+def _edges(run: WatchedRun, flow: History, window: tuple[float, float], interval: float) -> Values:
+    """The edges of the intervals of a throughput in a window, in seconds: the first one begins with
+    the first data that arrive, and one where data arrive after nothing did for longer than an
+    interval. A mean across these would be seen before its data arrive.
     """
-    sent = flow.sent_ns("rcv")[:1]
-    at = flow.times("rcv")[:1] if np.isnan(sent).any() else sent
-    begin = interval * math.floor(float(at[0]) / NS_PER_S / interval) if len(at) else 0.0
-    return begin if window[0] < begin < window[1] else window[0]
+    begin, silent, again = silences(flow, window)
+    cuts = np.array(run.cuts)
+    own = [
+        one
+        for one in again[silent > interval].tolist()
+        if not (np.abs(cuts - one) < LEAST_SHARE * interval).any()
+    ]
+    ends = sorted([*run.cuts, begin, *own])
+    return bin_edges((begin, window[1]), interval, flow.end_ns / NS_PER_S, ends)
 
 
 def rate_in_use(run: WatchedRun, window: tuple[float, float]) -> Curve:

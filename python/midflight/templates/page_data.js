@@ -89,20 +89,20 @@ function edges(cuts, step, end) {
   if (!made.has(key)) made.set(key, madeEdges(cuts, step, end));
   return made.get(key);
 }
-function madeEdges(cuts, step, end) {
-  const whole = Math.floor(end / step + 1e-9), least = .25 * step, kept = [0], near = [0];
-  for (const group of groups(cuts.filter(one => one > 0), least)) {
+function madeEdges(cuts, step, end, begin = 0) {
+  const whole = Math.floor(end / step + 1e-9), least = .25 * step, kept = [begin], near = [begin];
+  for (const group of groups(cuts.filter(one => one > begin), least)) {
     const first = group[0], last = group[group.length - 1];
-    for (const one of last - first >= .05 * step ? [first, last] : [first]) if (one >= least && one <= end - least) kept.push(one);
+    for (const one of last - first >= .05 * step ? [first, last] : [first]) if (one >= begin + least && one <= end - least) kept.push(one);
     near.push(first, last);
   }
   // Less than half an interval at the end joins the one before.
   const count = end - whole * step < .5 * step && whole > 0 ? whole : whole + 1;
-  for (let k = 1; k < count; k++) {
+  for (let k = Math.floor(begin / step) + 1; k < count; k++) {
     const place = lower(near, k * step), far = i => i >= 0 && i < near.length ? Math.abs(near[i] - k * step) : Infinity;
     if (Math.min(far(place - 1), far(place)) >= least * (1 - 1e-9)) kept.push(k * step);
   }
-  if (end > 0) kept.push(end);
+  if (end > begin) kept.push(end);
   const found = Float64Array.from(new Set(kept)).sort(), again = [];
   // No interval is longer than one and a half.
   for (let k = 1; k < found.length; k++) {
@@ -112,12 +112,33 @@ function madeEdges(cuts, step, end) {
 }
 
 /**
- * Mean throughputs in Mbit/s, as steps, of the intervals of `per` units that are seen from `from` to `until`; `bytes` are those
- * that have arrived by each unit, the last ones by the run's end, and `cutBytes` those by each cut.
+ * The edges of the intervals of a run's throughput: the first one begins with its first data, and one where data arrive after nothing
+ * did for longer than an interval, unless the path is cut there.
  */
-function means({ path, bytes, cutBytes, end }, unit, per, from, until) {
-  const all = edges(path.cuts, per * unit, end), t = [], v = [];
-  const by = time => time >= end ? bytes[bytes.length - 1] : time % unit ? cutBytes[lower(path.cuts, time)] : bytes[time / unit];
+function edgesOf(run, step) {
+  const { path: { cuts }, resumed: [[, begin], ...resumed], end } = run;
+  if (!run.edges || run.edges.size > 8) run.edges = new Map();
+  if (!run.edges.has(step)) {
+    const isCut = time => { const k = lower(cuts, time - .25 * step); return k < cuts.length && Math.abs(cuts[k] - time) < .25 * step; };
+    const own = resumed.filter(([length, time]) => length > step && !isCut(time)).map(([, time]) => time);
+    run.edges.set(step, madeEdges([...cuts, ...own].sort((a, b) => a - b), step, end, begin));
+  }
+  return run.edges.get(step);
+}
+
+/**
+ * Mean throughputs in Mbit/s, as steps, of the intervals of `per` units that are seen from `from` to `until`; `bytes` are those
+ * that have arrived by each unit, the last ones by the run's end, and `cutBytes` those by each cut; each of `resumed` has the length
+ * of a time without arrivals, when data arrive after it, and the bytes by then, the first one of the first data.
+ */
+function means(run, unit, per, from, until) {
+  const { path: { cuts }, bytes, cutBytes, end } = run, all = edgesOf(run, per * unit), t = [], v = [];
+  const byResumed = new Map(run.resumed.map(([, time, had]) => [time, had]));
+  const by = time => {
+    if (time >= end) return bytes[bytes.length - 1];
+    const k = lower(cuts, time);
+    return cuts[k] === time ? cutBytes[k] : time % unit ? byResumed.get(time) : bytes[time / unit];
+  };
   for (let k = Math.max(0, upper(all, from) - 1); k < all.length - 1 && all[k] <= until; k++) {
     t.push(all[k]);
     v.push((by(all[k + 1]) - by(all[k])) * 8e3 / (all[k + 1] - all[k]));
@@ -128,5 +149,5 @@ function means({ path, bytes, cutBytes, end }, unit, per, from, until) {
 /** A name in brackets behind a text; a name with brackets of its own has square ones around it. */
 const aside = name => name.includes("(") ? `[${name}]` : `(${name})`;
 
-return { aside, bytes, unpack, steps, lower, upper, at, flight, nice, edges, means };
+return { aside, bytes, unpack, steps, lower, upper, at, flight, nice, edges, edgesOf, means };
 })();

@@ -230,7 +230,7 @@ const KINDS = {
     tell(at, run, time) {
       const { t, v } = throughput(at, run), k = at.upper(t, time) - 1;
       if (k < 0 || time > run.end) return [];
-      const edges = at.edges(run.path.cuts, interval(at), run.end), until = edges[at.upper(edges, time)];
+      const edges = at.edgesOf(run, interval(at)), until = edges[at.upper(edges, time)];
       const link = at.at(rate(at, run.path), time);
       return [`${run.label}: ${fixed(v[k])} Mbit/s, mean of ${during(t[k], until ?? run.end)}${link === undefined ? "" : `; link ${fixed(link)}`}`];
     },
