@@ -148,9 +148,12 @@ def test_the_figure_of_a_run_has_its_packets() -> None:
         assert list(drawn[name].get_ydata()) == list(one.values(event)), name
         assert list(drawn[name].get_xdata()) == list(one.times(event) / 1e9), name
     assert len(drawn["lost"].get_xdata()) == len(one.lost)
-    assert drawn["link in use"].get_xdata() == [0.45, 0.45]
-    assert {text.get_text() for text in sequence.texts} >= {"wifi lost", "to lte", "RTO"}
-    band = drawn["no link"].get_window_extent()
+    assert [0.45, 0.45] in [[*line.get_xdata()] for line in sequence.lines]
+    assert {text.get_text() for text in sequence.texts} >= {"wifi lost", "to lte", "timeout"}
+    # These have their names above, and none in the legend.
+    assert {"no link", "link in use"}.isdisjoint(drawn)
+    (gap,) = sequence.patches
+    band = gap.get_window_extent()
     left, right = sequence.transData.inverted().transform([(band.x0, 0), (band.x1, 0)])[:, 0]
     assert (left, right) == (pytest.approx(0.15), pytest.approx(0.45))
     cwnd = lines_of(window)["cwnd"]
@@ -560,7 +563,7 @@ def test_names_of_events_cross_neither_each_other_nor_the_edge(
     written = 0
     for axes in figure.axes[: len(runs)]:
         edge = axes.get_window_extent()
-        names = [text for text in axes.texts if text.get_text() in ("RTO", "FR")]
+        names = [text for text in axes.texts if text.get_text() in ("timeout", "fast retransmit")]
         # A text's own box, not that of its line.
         boxes = [super(type(text), text).get_window_extent() for text in names]
         for place, box in enumerate(boxes):
@@ -570,7 +573,8 @@ def test_names_of_events_cross_neither_each_other_nor_the_edge(
             assert box.y1 <= edge.y1
             assert not any(box.overlaps(other) for other in boxes[:place])
         written += len(boxes)
-    assert written > 4
+    # Words of one column of four have little room.
+    assert written >= 4
 
 
 def test_shapes_of_a_figure_mean_one_thing() -> None:

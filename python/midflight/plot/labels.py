@@ -23,6 +23,8 @@ _OFFSETS = [
     for side, up in ((1, -1), (-1, 1), (1, 1), (-1, -1))
 ]
 _GAP_PT = 1.5
+#: On a screen letters are up to so many times as wide as their outlines.
+_HINTED = 1.05
 
 #: Left, low, right and high, in points from the panel's lower left corner.
 _Box: TypeAlias = tuple[float, float, float, float]
@@ -102,7 +104,7 @@ class EventNames:
 def _box(at: Any, offset: tuple[int, int], text: str) -> _Box:
     """The place of a name with a gap around it."""
     across, up = offset
-    width = text_width(text, LABEL_PT)
+    width = _HINTED * text_width(text, LABEL_PT)
     left = at[0] + across - (0 if across > 0 else width)
     low = at[1] + up - (0 if up > 0 else LABEL_PT)
     return left - _GAP_PT, low - _GAP_PT, left + width + _GAP_PT, low + LABEL_PT + _GAP_PT

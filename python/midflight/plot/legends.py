@@ -6,13 +6,14 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from midflight.plot.marks import EVENTS
 from midflight.plot.style import CORNERS, labelled, legend_place, text_width
 from midflight.refusal import refusal
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["legend"]
+__all__ = ["joined_timeouts", "legend"]
 
 #: The sizes of a legend's letters, and in these of its samples and of what is beside them.
 _SIZES = ("fontsize", "handlelength", "handletextpad", "columnspacing")
@@ -22,6 +23,16 @@ _MOST_INSIDE = 9
 _LOW_SPACING = 0.3
 #: Marks in a legend are no smaller, in points.
 _LEAST_MARK_PT = 3.8
+
+
+def joined_timeouts(entries: Mapping[str, Any]) -> dict[str, Any]:
+    """Entries of a legend with one for both kinds of timeouts, if there are both."""
+    timeout, spurious = (EVENTS[one].label for one in ("timeout", "spurious"))
+    if not {timeout, spurious} <= entries.keys():
+        return dict(entries)
+    joined = f"{timeout} (hollow: spurious)"
+    kept = {name: one for name, one in entries.items() if name != spurious}
+    return {joined if name == timeout else name: one for name, one in kept.items()}
 
 
 def legend(

@@ -302,12 +302,15 @@ def draw_moments(axes: Axes, moments: Sequence[Moment], room: Room, *, named: bo
     if broken is not None:
         spans.append((broken, end))
     shown = [(a, b) for a, b in spans if b > start and a < end and b > a]
+    # What has its name above the panels needs none in the legend.
+    written = {one.time_ns / NS_PER_S for one, _ in room.labels(moments)}
+    untold = [one for one in shown if one[0] not in written]
     for number, (a, b) in enumerate(shown):
         axes.axvspan(
             max(a, start),
             min(b, end),
             zorder=0,
-            label="no link" if number == 0 else None,
+            label="no link" if number == 0 and untold else None,
             **NO_LINK,
         )
     for number, at in enumerate(within):
@@ -317,7 +320,7 @@ def draw_moments(axes: Axes, moments: Sequence[Moment], room: Room, *, named: bo
             linewidth=0.4 if thin else 0.8,
             linestyle=(0, (5, 2)),
             zorder=1.5,
-            label="link in use" if number == 0 else None,
+            label="link in use" if number == 0 and not {*within} <= written else None,
         )
     if not named:
         return
@@ -347,7 +350,7 @@ def draw_moments(axes: Axes, moments: Sequence[Moment], room: Room, *, named: bo
             ms=3 if thin else 5,
             mfc="0.25",
             mew=0,
-            label="notice",
+            label="notice to the sender",
             clip_on=False,
             zorder=6,
         )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
 
 import numpy as np
 
-from midflight.plot.figure import Dress, check_dress, finish_panels, write_figure
+from midflight.plot.figure import SMALL_PT, Dress, check_dress, finish_panels, write_figure
 from midflight.plot.followed import time_title
 from midflight.plot.history import (
     NS_PER_S,
@@ -21,6 +21,8 @@ from midflight.plot.history import (
     time_shown,
 )
 from midflight.plot.labels import EventNames
+from midflight.plot.legends import joined_timeouts
+from midflight.plot.marks import EVENTS
 from midflight.plot.plain import plain_of_flows
 from midflight.plot.room import (
     HEAD,
@@ -67,6 +69,9 @@ PANELS = ("time-sequence", "window", "timer")
 MOST_PANELS = 4
 
 _MOST_NAMED = 8
+#: The lines of panels whose names are written beside them, by their labels.
+_OF_WINDOWS = {"cwnd": "cwnd", "ssthresh": "ssthresh"}
+_OF_TIMERS = {"RTO": "RTO", "RTT sample": "RTT"}
 #: The colour of the pipe, which is seen on that of cwnd and beside it.
 _PIPE = "#5fd3a5"
 #: What happens to the path of a flow over QUIC: event, mark, and its words. No mark is that of a
@@ -206,8 +211,11 @@ def run_figure(
         for row in grid:
             figure.align_ylabels(row[0])
         figure.align_ylabels(grid[:, 0])
-        if len(sequence):
-            entries |= _name_entries(runs, room, segments)
+        # What is written beside a line of the last run needs no entry.
+        told = [*_named_lines([*windows][-1:], _OF_WINDOWS)]
+        told += _named_lines([*timers][-1:], _OF_TIMERS)
+        entries = {name: one for name, one in entries.items() if name not in told}
+        entries = joined_timeouts(entries)
         kinds = PANELS[:1] if kind == "time-sequence" else PANELS[-len(rows) :]
         named = [(one, axes) for one, row in zip(kinds, grid, strict=True) for axes in row]
         finish_panels(figure, named, entries, title)
@@ -293,7 +301,7 @@ def _names(
 ) -> list[tuple[float, float, str]]:
     """The timeouts and fast retransmits with names, if there are few: time, segment, name."""
     named = []
-    for event, text in (("rto", "RTO"), ("fast_retransmit", "FR")):
+    for event, text in (("rto", "timeout"), ("fast_retransmit", "fast retransmit")):
         time, value = one.times(event), one.values(event)
         for at, segment in zip(time, value, strict=True):
             if room.shows(int(at)) and (segments is None or segments[0] <= segment <= segments[1]):
@@ -311,20 +319,39 @@ def _named_events(axes: Axes, one: History, room: Room, segments: tuple[int, int
         names.write(at, segment, text)
 
 
-def _name_entries(
-    runs: Sequence[History], room: Room, segments: tuple[int, int] | None
-) -> dict[str, Any]:
-    """The entries of the legend for names that are written beside segments."""
-    from matplotlib.lines import Line2D
-
-    written = {text for one in runs for _, _, text in _names(one, room, segments)}
-    words = {"RTO": "retransmission timeout", "FR": "fast retransmit"}
-    how: Any = {"ls": "none", "mfc": "black", "mew": 0}
-    return {
-        words[text]: Line2D([], [], marker=rf"$\mathrm{{{text}}}$", ms=4.5 * len(text), **how)
-        for text in words
-        if text in written
-    }
+def _named_lines(panels: Iterable[Axes], names: Mapping[str, str]) -> Iterator[str]:
+    """Write at the right edge of panels what their lines with these labels are, at the height at
+    which each ends, and yield the labels of those that end within the panel.
+    """
+    for axes in panels:
+        figure = axes.get_figure(root=True)
+        assert figure is not None
+        high = axes.get_position().height * figure.get_size_inches()[1] * 72
+        found = []
+        for line in axes.lines:
+            label, values = str(line.get_label()), np.asarray(line.get_ydata(), np.float64)
+            if label not in names or not len(values):
+                continue
+            place = axes.transData.transform((0.0, float(values[-1])))
+            at = high * float(axes.transAxes.inverted().transform(place)[1])
+            if 0 <= at <= high:
+                found.append((at, label, line))
+        floor = -math.inf
+        for at, label, line in sorted(found, key=lambda one: one[0]):
+            floor = max(at, floor + 1.1 * SMALL_PT)
+            colour = line.get_color() if line.get_linestyle() != "None" else MIDDLE
+            axes.annotate(
+                names[label],
+                (1.0, at / high),
+                xycoords="axes fraction",
+                xytext=(3, floor - at),
+                textcoords="offset points",
+                fontsize=SMALL_PT,
+                color=colour,
+                va="center",
+                annotation_clip=False,
+            )
+            yield label
 
 
 def _window_panel(axes: Axes, one: History, room: Room) -> None:
@@ -334,9 +361,11 @@ def _window_panel(axes: Axes, one: History, room: Room) -> None:
         time,
         value,
         step="post",
-        color="0.82",
+        # Times without a link are seen behind it.
+        color="0.5",
+        alpha=0.35,
         linewidth=0,
-        label="flight (sent less acknowledged)",
+        label="flight (unacknowledged)",
         zorder=1,
         rasterized=len(time) > MOST_VECTORS,
     )
@@ -345,7 +374,7 @@ def _window_panel(axes: Axes, one: History, room: Room) -> None:
     looks: Sequence[tuple[str, str, Any, float | None]] = (
         ("cwnd", DARK, "-", wide),
         ("ssthresh", LIGHT, (0, (4.0, 1.6)), None),
-        ("pipe (what the sender counts)", _PIPE, (0, (3.0, 2.0)), 0.9),
+        ("pipe (sender's estimate)", _PIPE, (0, (3.0, 2.0)), 0.9),
     )
     for order, (event, colour, line, width) in enumerate(looks, 2):
         is_pipe = event.startswith("pipe")
@@ -420,7 +449,7 @@ def _timer_panel(axes: Axes, one: History, room: Room) -> None:
                 mfc="white" if spurious else "black",
                 mec="black",
                 mew=0.8,
-                label="timeout, spurious" if spurious else "timeout",
+                label=EVENTS["spurious" if spurious else "timeout"].label,
                 zorder=4,
             )
 
@@ -457,7 +486,7 @@ def _limits(
         ]
         top = 1.1 * max(tops)
         axes.set_ylim(0, top)
-        axes.set_ylabel("Segments")
+        axes.set_ylabel("Window, flight\n(segments)")
     for axes in list(timers)[:1]:
         values = [room.steps(one.steps("rto_value"), one.end_ns)[1] for one in runs]
         values += [room.dots(one.times("rtt_sample"), one.values("rtt_sample"))[1] for one in runs]
