@@ -178,7 +178,8 @@ def test_many_losses_on_the_radio_are_a_number() -> None:
     (marked,) = shown_panels(runs, ["queue"], marks=["losses"])[1]
     (lost,) = (one for one in marked.curves if one.draw == "radio")
     count = len(lost.time_s)
-    assert said == f"not marked: {count} data packets and ACKs lost on the radio"
+    assert said == f"not marked: {count} data packets lost on the radio"
+    assert count == len(runs[0].flows[0].lost)
     assert without_many(marked, Room(6.5, window)) is marked
     # The table has them in any case.
     assert sum(row[2] == lost.label for row in panel_rows([panel])) == count
@@ -194,7 +195,7 @@ def test_marks_that_cover_each_other_are_thinned_with_their_number() -> None:
     (lost,) = (one for one in panels[0].curves if one.draw == "full")
     assert len(drawn) < len(lost.time_s)
     said = " ".join(axes.get_title("right").split())
-    assert said.endswith(f"; {len(drawn)} of {len(lost.time_s)} losses drawn")
+    assert said.endswith(f"; {len(drawn)} marks for {len(lost.time_s)} lost data packets")
     point = (window[1] - window[0]) / (3.5 - 0.65) / 72
     assert np.diff(drawn).min() > EVENTS["full"].size * point
     # Each loss is near a mark, and in the table.

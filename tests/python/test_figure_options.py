@@ -21,7 +21,7 @@ from midflight.plot import (
     plot_run,
     plot_spread,
 )
-from midflight.plot.curves import Curve
+from midflight.plot.curves import Curve, Panel
 from midflight.plot.panel_scales import _least_rate
 from midflight.plot.tables import read_columns
 from midflight.plot.watched import panels_of, watch
@@ -47,7 +47,7 @@ def test_the_usual_logarithmic_axis_shows_the_least_throughput() -> None:
     """Also if it is less than a hundredth of the least rate of the link."""
     columns: Any = [Curve("link", "area", np.arange(4.0), np.array([900.0, 50, 50, 50]))]
     columns += [Curve("sack", "steps", np.arange(4.0), np.array([40.0, 20, 0.0, 0.01]))]
-    assert _least_rate(columns) == pytest.approx(0.01 / 1.3)
+    assert _least_rate(Panel("throughput", "", "Mbit/s", columns)) == pytest.approx(0.01 / 1.3)
 
 
 @pytest.mark.parametrize("more", [["--kind", "throughput"], [], ["--flow", "download"]])

@@ -92,7 +92,7 @@ def test_the_longest_time_has_the_unit_of_its_axis() -> None:
         value = np.array([0.01, 0.02]) if unit == "s" else line.value
         panel = Panel("rtt", "", unit, [Curve("a", "steps", line.time_s, value, 0)])
         panel = Panel("rtt", "", unit, panel.curves, peaks=[Peak(longest, "a", 1.0, 0)])
-        assert peak_words(panel, None) == f"most: {said}"
+        assert peak_words(panel, None) == f"longest: {said}"
 
 
 def test_marks_that_are_left_out_are_named() -> None:
@@ -102,9 +102,9 @@ def test_marks_that_are_left_out_are_named() -> None:
 
     panel = Panel("queue", "", "", [marks("full", 500), marks("marked", 400), marks("timeout", 3)])
     said = without_overlaps(panel, Room(3.0, (0.0, 10.0))).detail
-    lost, marked = said.removesuffix(" drawn").split(" and ")
-    assert lost.endswith(" of 500 losses")
-    assert marked.endswith(" of 400 ECN marks")
+    lost, marked = said.split(" and ")
+    assert lost.endswith(" marks for 500 lost data packets")
+    assert marked.endswith(" marks for 400 packets marked (ECN)")
 
 
 def test_nothing_is_said_of_the_times_in_fonts(

@@ -183,7 +183,7 @@ def test_a_rate_that_goes_up_and_down_is_a_median_with_a_band() -> None:
     assert band.get_hatch() == "......"
     words = [one.get_text() for one in figure.legends[0].get_texts()]
     assert words == ["bbr-linux", "delivery rate"]
-    assert rates.get_title("right").endswith("band from 5 to 95 %")
+    assert rates.get_title("right").endswith("band: 5 to 95 %")
 
 
 def test_the_objects_of_each_line_have_a_panel() -> None:

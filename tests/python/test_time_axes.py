@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -49,10 +50,13 @@ def test_a_long_outage_does_not_flatten_the_delays(tmp_path: Path) -> None:
         most = float(np.nanmax(longest.most)) / 1000
         assert most > 11
         said = axes.get_title("right")
-        assert said.split("; ")[-1].startswith(f"most: {round(1000 * most, -2):,.0f} ms")
+        assert f"; longest: {round(1000 * most, -2):,.0f} ms" in f"; {said}"
         # With several lines it says of which.
         label = longest.label.replace("sack", "sack (CUBIC)")
-        assert f"ms, {label}" in said if schemes else said.endswith(" ms")
+        if schemes:
+            assert label in said or said.endswith(" ms, each")
+        else:
+            assert said.endswith(" ms")
         assert axes.get_yscale() == "linear"
         assert axes.get_ylabel() == "One-way delay\n(ms)"
         assert np.nanquantile(medians, 0.95) < axes.get_ylim()[1] < 1000
@@ -192,7 +196,9 @@ def test_losses_that_would_be_a_band_beside_other_lines_are_a_number() -> None:
     lost = sum(len(one.time_s) for one in asked.curves if one.draw == "full")
     usual = panel_of(schemes=several)
     assert "full" not in {one.draw for one in usual.curves}
-    of = "data packets and ACKs lost to a full queue"
+    # Of each sender, too.
+    each = [f"{one.scheme} {len(one.time_s):,}" for one in asked.curves if one.draw == "full"]
+    of = f"data packets lost to a full queue ({', '.join(each)})"
     assert usual.detail.split("; ")[-1] == f"not marked: {lost:,} {of}"
     # The table has them.
     assert tables[0] == tables[1] >= {EVENTS["full"].label}
@@ -252,9 +258,12 @@ def test_marks_of_a_sequence_do_not_hide_several_lines() -> None:
     )
     panel = without_many(panel, Room(6.5, window))
     assert {one.draw for one in panel.curves} == {"steps"}
-    lost, again = panel.detail.removeprefix("not marked: ").split(", ")
-    assert lost.endswith(" segments lost to a full queue")
-    assert again.endswith(" segments sent again")
+    said = panel.detail.removeprefix("not marked: ")
+    assert re.fullmatch(
+        r"[\d,]+ segments lost to a full queue \(sack [\d,]+, cubic [\d,]+\), "
+        r"[\d,]+ segments sent again \(sack [\d,]+, cubic [\d,]+\)",
+        said,
+    )
     (alone,) = shown_panels(watch(scenario, kinds=["sequence"]), ["sequence"])[1]
     assert {"retransmissions", "full"} <= {one.draw for one in alone.curves}
 
@@ -296,9 +305,9 @@ def test_each_line_that_leaves_the_axis_is_named_and_has_an_arrowhead() -> None:
     second = _delays([*usual[:20], 4000.0, *usual[21:]], label="b")
     third = _delays(usual, label="c")
     panel = _panel(second, first, third)
-    assert peak_words(panel, None) == "most: 9,000 ms, a and 4,000 ms, b"
+    assert peak_words(panel, None) == "longest: 9,000 ms, a; 4,000 ms, b"
     near = _delays([*usual[:50], 999.7, *usual[51:]], label="a")
-    assert peak_words(_panel(near), None) == "most: 1,000 ms"
+    assert peak_words(_panel(near), None) == "longest: 1,000 ms"
     axes = Figure().add_subplot()
     axes.set_xlim(0, 100)
     scale_of(axes, panel, None, 0.0)
@@ -336,12 +345,12 @@ def test_a_longest_time_that_is_not_drawn_is_named_and_has_an_arrowhead() -> Non
     # The same as the first one.
     third = replace(first, label="c")
     said, heads = drawn(first, second, third, yscale=None)
-    assert said == "most: 5,990 ms, a and 5,160 ms, b"
+    assert said == "longest: 5,990 ms, a; 5,160 ms, b"
     assert heads == [(0.5, "edge"), (30.0, "edge")]
     # A logarithmic axis may have room for it.
     long = _delays([*usual[:20], 5000.0, 5000.0, *usual[22:]], label="b")
     said, heads = drawn(first, long, yscale="log")
-    assert said == "most: 5,990 ms, a"
+    assert said == "longest: 5,990 ms, a"
     assert heads == [(0.5, 5990.0)]
 
 

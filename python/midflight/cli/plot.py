@@ -95,8 +95,8 @@ def plot(
             help="time-sequence, window or both; delay-cdf; or panels over time, one or several: "
             "throughput, rates, queue, delay, rtt, cwnd, pipe, sequence, and of workloads buffer, "
             "frames, objects. For results: median, cdf, box, interval or heatmap.  "
-            "[default: both; of a link that follows a recording throughput,queue,delay; of results "
-            "median]",
+            "[default: both; of a video, a call or a web page throughput, its own and queue; of a "
+            "link that follows a recording throughput,queue,delay; of results median]",
         ),
     ] = None,
     schemes: Annotated[
@@ -262,7 +262,8 @@ def plot(
         typer.Option(
             metavar="KINDS",
             help="For panels over time: marks only these events, one or several of "
-            "retransmissions, losses, ecn, timeouts; or none.  [default: all]",
+            "retransmissions, losses, acks (lost ones), ecn, timeouts; or none.  [default: all but "
+            "acks]",
         ),
     ] = None,
     bands: Annotated[
@@ -444,7 +445,8 @@ def plot(
         kinds_of(asked_kinds)
     all_sets = with_shorthands(sets, profile)
     shown_run: Any = read_asked(source, all_sets, policies, study=study, figure=figure, job=job)
-    kinds = kinds_of(asked_kinds or ([*usual_kinds(shown_run)] if segments is None else ["both"]))
+    usual = ["both"] if segments else [*usual_kinds(shown_run, flows)]
+    kinds = kinds_of(asked_kinds or usual)
     over_time, is_cdf = kinds[0] in OVER_TIME, kinds[0] == DELAY_CDF
     if (over_time or is_cdf) and segments is not None:
         raise UserError("--segments is for the kinds time-sequence and both")
@@ -567,6 +569,7 @@ def write_panels(
 ) -> None:
     """Write a figure of panels over time."""
     from midflight.plot.marks import check_marks
+    from midflight.plot.panel_scales import hidden_rate
     from midflight.plot.panels import over_time_figure, panel_rows, path_rows, shown_panels
     from midflight.plot.room import HEAD
     from midflight.plot.style import check_format, figure_bytes, labelled
@@ -586,6 +589,13 @@ def write_panels(
         write_rows(table, HEAD, [*panel_rows(panels), *path_rows(runs, window, how["size"])])
     for why in (why for panel in panels for why in panel.lacks):
         note(why)
+    for panel in panels:
+        scales = how["yscale"] or {}
+        if hidden := hidden_rate(panel, scales.get(panel.kind, scales.get(""))):
+            note(
+                f"{panel.kind}: {hidden}; --yscale {panel.kind}=log shows it, and --from and "
+                "--until the time with that link alone"
+            )
     for line, other in repeated_lines(runs).items():
         note(f"{labelled(line)}: its run is the same as that of {labelled(other)}, event by event")
     drawn, there = [one.flow for one in runs[0].flows], without_requests(runs[0].setup)

@@ -83,7 +83,10 @@ def frames_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interv
         curves, detail = lines_of(found, interval, scale)
     else:
         curves, detail = [], ""
-        for how, made, took, is_late, _ in marks:
+        for how, made, took, is_late, lost in marks:
+            said = [f"{is_late.sum():,} of {len(made) + len(lost):,} frames late"]
+            said += [f"{len(lost):,} not read"] if len(lost) else []
+            detail = ", ".join(said)
             dots: dict[str, Any] = {**how, "draw": "dots", "label": "in time"}
             curves.append(Curve(time_s=made[~is_late], value=took[~is_late] * scale, **dots))
     for how, made, took, is_late, lost in marks:

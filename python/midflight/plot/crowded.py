@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from midflight.plot.curves import Draw, Panel, Values
+from midflight.plot.curves import Curve, Draw, Panel, Values
 from midflight.plot.marks import EVENTS, GROUPS
 from midflight.plot.room import Room
 
@@ -26,10 +26,15 @@ _MANY: Mapping[Draw, str] = {
     "full": "lost to a full queue",
     "retransmissions": "sent again",
 }
-#: What marks of a panel are of. At a queue a flow has packets in both directions.
-_OF_PANELS = {"queue": "data packets and ACKs", "sequence": "segments"}
-#: What several marks of a group are called.
-_GROUPS = {"losses": "losses", "ecn": "ECN marks", "retransmissions": "retransmissions"}
+#: What marks of a panel are of.
+_OF_PANELS = {"queue": "data packets", "sequence": "segments"}
+#: What the marks of a group are of.
+_GROUPS = {
+    "losses": "lost data packets",
+    "acks": "lost ACKs",
+    "ecn": "packets marked (ECN)",
+    "retransmissions": "retransmissions",
+}
 _OTHERS: Mapping[Draw, str] = {"late": "late frames", "unread": "frames that were not read"}
 
 
@@ -46,13 +51,18 @@ def without_overlaps(panel: Panel, room: Room) -> Panel:
             least = _APART_OF.get(one.draw, _APART) * event.size * room.point_s
             kept = _apart(one.time_s, least)
             if one.draw not in _APART_OF:
-                count = counts.setdefault(_called(one.draw), [0, 0])
-                count[0] += len(kept)
-                count[1] += len(one.time_s)
-            one = replace(one, time_s=one.time_s[kept], value=one.value[kept])
+                drawn = counts.setdefault(_called(one.draw), [0, 0])
+                drawn[0] += len(kept)
+                drawn[1] += len(one.time_s)
+            count = len(one.time_s)
+            one = replace(one, time_s=one.time_s[kept], value=one.value[kept], events=count)
         curves.append(one)
-    some = [f"{drawn:,} of {of:,} {what}" for what, (drawn, of) in counts.items() if drawn < of]
-    words = f"{' and '.join(some)} drawn" if some else ""
+    some = [
+        f"{drawn:,} mark{'s' * (drawn > 1)} for {of:,} {what}"
+        for what, (drawn, of) in counts.items()
+        if drawn < of
+    ]
+    words = " and ".join(some)
     return replace(panel, curves=curves, detail="; ".join(filter(None, (panel.detail, words))))
 
 
@@ -74,8 +84,9 @@ def _apart(time_s: Values, least: float) -> list[int]:
 
 def without_many(panel: Panel, room: Room) -> Panel:
     """Leave out marks that are so many that they only make bands, or hide lines: losses on the
-    radio and, of several lines, those to a full queue and retransmissions. Their number is in the
-    panel's text. Marks that are asked for are all there.
+    radio and, of several lines, those to a full queue and retransmissions; and lost ACKs, which
+    would be taken for lost data. Their number is in the panel's text, of each line if several have
+    some. Marks that are asked for are all there.
     """
     if panel.are_marks_asked:
         return panel
@@ -94,11 +105,25 @@ def without_many(panel: Panel, room: Room) -> Panel:
         if is_many:
             count = sum(len(one.time_s) for one in marks)
             of = _OF_PANELS.get(panel.kind, "packets") if count > 1 else "packet"
-            words.append(f"{count:,} {of} {lost}")
+            words.append(f"{count:,} {of} {lost}{_each_line(marks)}")
             curves = [one for one in curves if not any(one is other for other in marks)]
+    acks = sum(len(one.time_s) for one in curves if one.draw == "acks")
+    words += [f"{acks:,} lost ACK{'s' * (acks > 1)}"] if acks else []
+    curves = [one for one in curves if one.draw != "acks"]
     said = f"not marked: {', '.join(words)}" if words else ""
     detail = "; ".join(filter(None, (panel.detail, said)))
     return replace(panel, curves=curves, detail=detail)
+
+
+def _each_line(marks: Sequence[Curve]) -> str:
+    """How many of some marks each flow has, or each scheme of a flow, if several have some."""
+    names = [one.flow for one in marks]
+    if len({*names}) < 2:
+        names = [one.scheme for one in marks]
+    if len({*names}) < max(2, len(marks)):
+        return ""
+    each = zip(names, marks, strict=True)
+    return f" ({', '.join(f'{name} {len(one.time_s):,}' for name, one in each)})"
 
 
 def with_room(time_s: Values, value: Values, room: Room, *, of_intervals: bool = False) -> Values:

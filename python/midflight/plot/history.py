@@ -352,12 +352,15 @@ class History:
 
     @cached_property
     def at_queues(self) -> dict[str, tuple[Times, list[str]]]:
-        """When packets of a flow are dropped at links, or marked by a queue ("marked"), and at
-        which links; drops are by their causes, as in `lost_by_cause`.
+        """When data packets of a flow are dropped at links, its ACKs are ("acks"), or packets are
+        marked by a queue ("marked"), and at which links; drops of data are by their causes, as in
+        `lost_by_cause`.
         """
         drops = self._rows.get("drop", np.empty(0, np.int64))
-        found = {what: self._with("cause", cause, drops) for what, cause in _CAUSES.items()}
-        found["marked"] = self._rows.get("mark", np.empty(0, np.int64))
+        acks = self._with("packet", "ack", drops)
+        data = np.setdiff1d(drops, acks, assume_unique=True)
+        found = {what: self._with("cause", cause, data) for what, cause in _CAUSES.items()}
+        found |= {"acks": acks, "marked": self._rows.get("mark", np.empty(0, np.int64))}
         return {
             what: (self._time[places], self._texts("link", places))
             for what, places in found.items()

@@ -42,6 +42,7 @@ EVENTS: Mapping[Draw, Event] = {
     "radio": Event("lost on the radio", "asterisk", 3.6, "#2f6f8f", 2),
     "node": Event("dropped by a node", "2", 4.0, "#5b4a8a", 2),
     "early": Event("dropped early", "1", 4.0, "#b03a2e", 2),
+    "acks": Event("lost ACK", "3", 4.0, "0.45", 2),
     "marked": Event("marked (ECN)", "+", 3.4, "#6a3d9a", 3),
     "late": Event("late: after its deadline", "^", 2.0, "#b03a2e", 0, True),
     "unread": Event("not read", "barred", 3.2, "black"),
@@ -51,6 +52,7 @@ EVENTS: Mapping[Draw, Event] = {
 GROUPS: Mapping[str, Sequence[Draw]] = {
     "retransmissions": ("retransmissions",),
     "losses": ("full", "broken", "radio", "node", "early"),
+    "acks": ("acks",),
     "ecn": ("marked",),
     "timeouts": ("timeout", "spurious", "stalled"),
 }

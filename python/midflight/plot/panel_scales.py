@@ -21,6 +21,7 @@ __all__ = [
     "CUT",
     "SCALED",
     "SPANS",
+    "hidden_rate",
     "least_of",
     "mark_cut_lines",
     "off_scale",
@@ -37,10 +38,14 @@ SPANS = ("stalls", "bars")
 _WIDE = 12
 #: A rate that is so many times what the flows take is above the axis.
 _FAR = 2.5
+#: A rate below this share of the axis is hidden, if it is for this share of the time.
+_HIDDEN, _HIDDEN_FOR = 0.02, 0.02
 #: The panels whose axis of values may have either scale, and those for which a logarithmic one may
 #: be the usual one.
 SCALED = ("throughput", "rates", "queue", "delay", "rtt", "cwnd", "pipe", "frames")
-_MAY_BE_LOG = ("throughput", "delay", "rtt", "frames")
+_MAY_BE_LOG = ("throughput", "rates", "delay", "rtt", "frames")
+#: The panels of rates, by the curves, and their quantity, whose rates decide on that.
+_OF_RATES = {"throughput": ("area", ""), "rates": ("steps", "pacing rate")}
 #: The panels of times whose axis leaves out rare long ones: it ends a little above this share of
 #: what is drawn as lines and bands, and of the maxima, in the time that is shown, if the longest is
 #: more than so much above that. Dots count as their 95 % in each of so many intervals.
@@ -53,10 +58,12 @@ _ALONE = 2.0
 _MARGIN = 1.08
 #: An axis reaches a longest time that is no more than so many times its end.
 _NEAR_PEAK = 1.15
+#: What the longest time of a line is called in other panels than those of times.
+_MOST_OF = {"queue": "largest"}
 #: The group of the arrowheads at lines that leave the axis.
 CUT = "above the axis"
-#: The arrowheads of two lines at the same instant are so far apart.
-_APART_PT = 3.8
+#: The height of an arrowhead.
+_HEAD_PT = 3.6
 
 
 def scale_of(axes: Axes, panel: Panel, yscale: str | None, above: float) -> None:
@@ -97,14 +104,34 @@ def least_of(panel: Panel, yscale: str | None) -> float | None:
     """
     found = None
     if panel.kind in _MAY_BE_LOG and yscale != "linear" and not _is_unused(panel):
-        is_rate = panel.kind == "throughput"
-        found = _least_rate(panel.curves) if is_rate else _least_time(panel, yscale)
+        is_rate = panel.kind in _OF_RATES
+        found = _least_rate(panel) if is_rate else _least_time(panel, yscale)
     most, _ = _tops(panel)
     if found is None and panel.kind in SCALED and yscale == "log" and most > 0:
         areas = [one for one in panel.curves if one.draw == "area"]
         lines = [one for one in panel.curves if one.draw not in ("area", "limit")]
         found = min(_least_above_0(areas) / 10, _least_above_0(lines) / 1.3, most)
     return found
+
+
+def hidden_rate(panel: Panel, yscale: str | None, top: float | None = None) -> str:
+    """What to say of a path that is for some time so slow that its rate, and what the flows take of
+    it, are a line at the foot of a linear axis, which ends at `top` if that was asked for.
+    """
+    if panel.kind != "throughput" or least_of(panel, yscale) is not None:
+        return ""
+    most, behind = _tops(panel)
+    top = top or (behind if behind <= _FAR * most else most)
+    for one in (one for one in panel.curves if one.draw == "area"):
+        lasts, rates = np.diff(one.time_s), one.value[:-1]
+        is_hidden = (rates > 0) & (rates < _HIDDEN * top)
+        if lasts[is_hidden].sum() > _HIDDEN_FOR * lasts.sum():
+            least = float(rates[is_hidden].min())
+            return (
+                f"the link in use has {_three_digits(least)} Mbit/s at the least, "
+                f"{100 * least / top:.1g} % of the axis"
+            )
+    return ""
 
 
 def with_one_scale(panels: Sequence[Panel], yscale_of: Callable[[Panel], str | None]) -> list[str]:
@@ -193,12 +220,17 @@ def peak_words(panel: Panel, yscale: str | None) -> str:
     some.
     """
     lines = {one.label for one in panel.curves if one.draw in ("steps", "line", "dots", "queue")}
-    words = []
+    words: dict[str, list[str]] = {}
     for value, label, _, _ in _peaks_above(panel, yscale):
         # In the unit of the axis.
-        text = f"{_three_digits(value)} {panel.unit}"
-        words.append(f"{text}, {labelled(label)}" if len(lines) > 1 else text)
-    return f"most: {' and '.join(words)}" if words else ""
+        words.setdefault(f"{_three_digits(value)} {panel.unit}", []).append(labelled(label))
+    each = [
+        f"{text}, {'each' if len(of) == len(lines) else ' and '.join(of)}"
+        if len(lines) > 1
+        else text
+        for text, of in words.items()
+    ]
+    return f"{_MOST_OF.get(panel.kind, 'longest')}: {'; '.join(each)}" if words else ""
 
 
 def _three_digits(value: float) -> str:
@@ -209,8 +241,8 @@ def _three_digits(value: float) -> str:
 
 
 def mark_cut_lines(axes: Axes, panel: Panel, yscale: str | None = None) -> None:
-    """Put arrowheads at the upper edge, in the colours of the lines, where their longest times are
-    above it, and where their medians are.
+    """Put arrowheads below the upper edge, in the colours of the lines, where their longest times
+    are above it, and where their medians are; those of the same instant one below the other.
 
     What the text above the panel says of a time that the axis has room for, but that is not drawn,
     has its arrowhead at its height.
@@ -223,7 +255,8 @@ def mark_cut_lines(axes: Axes, panel: Panel, yscale: str | None = None) -> None:
     point = (last - first) * figure.dpi / (72 * axes.get_window_extent().width)
     told = _peaks_above(panel, yscale)
     taken: list[list[float]] = []
-    for peak in panel.peaks:
+    # A queue is full again and again.
+    for peak in panel.peaks if panel.kind in _OF_TIMES else ():
         mine = [one for one in panel.curves if one.label == peak.label and not one.in_row]
         # The interval of the first one may begin before the time that is shown.
         places = [(min(max(peak.time_s, first), last), min(peak.value, top))]
@@ -236,15 +269,16 @@ def mark_cut_lines(axes: Axes, panel: Panel, yscale: str | None = None) -> None:
         shown = sorted({*places})
         if shown:
             colour = look_of(4 if peak.look is None else peak.look).colour
-            how: Any = {"ls": "none", "marker": "^", "ms": 3.6, "mew": 0, "color": colour}
-            # Those of lines that leave the axis at the same instant stand side by side.
+            how: Any = {"ls": "none", "marker": "^", "ms": _HEAD_PT, "mew": 0, "color": colour}
             times = [time for time, _ in shown]
-            near = _APART_PT * point
-            beside = sum(
+            near = _HEAD_PT * point
+            below = sum(
                 any(abs(at - time) < near for at in other for time in times) for other in taken
             )
             taken.append(times)
-            place = offset_copy(axes.transData, figure, x=_APART_PT * beside, units="points")
+            # Their tips are within the panel, away from the text above it.
+            down = _HEAD_PT * (below + 0.5)
+            place = offset_copy(axes.transData, figure, y=-down, units="points")
             how |= {"transform": place, "clip_on": False, "zorder": 7, "gid": CUT}
             axes.plot(times, [value for _, value in shown], **how)
 
@@ -351,11 +385,12 @@ def within_scale(panel: Panel, yscale: str | None, top: float | None = None) -> 
     ]
 
 
-def _least_rate(curves: Sequence[Curve]) -> float | None:
-    """Where the axis of rates begins that has to be logarithmic, as the path is for a good part of
-    the time far slower than at its best; none otherwise.
+def _least_rate(panel: Panel) -> float | None:
+    """Where the axis of rates begins that has to be logarithmic, as the path, or a sender, is for a
+    good part of the time far slower than at its best; none otherwise.
     """
-    for one in (one for one in curves if one.draw == "area"):
+    curves = panel.curves
+    for one in (one for one in curves if (one.draw, one.quantity) == _OF_RATES[panel.kind]):
         lasts, rates = np.diff(one.time_s), one.value[:-1]
         there = (rates > 0) & (lasts > 0)
         lasts, rates = lasts[there], rates[there]

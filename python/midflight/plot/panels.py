@@ -25,6 +25,7 @@ from midflight.plot.figure import (
 from midflight.plot.followed import time_title
 from midflight.plot.history import NS_PER_S, RunSource, time_shown
 from midflight.plot.holes import Hole
+from midflight.plot.legends import joined_timeouts
 from midflight.plot.line_looks import look_of
 from midflight.plot.marks import EVENTS, STALL
 from midflight.plot.options import check_scales
@@ -80,7 +81,7 @@ from midflight.plot.style import (
     usually,
     wrapped,
 )
-from midflight.plot.together import LINE_PT, repeated_lines, styles_of, widths_of
+from midflight.plot.together import LINE_PT, repeated_lines, styles_of, take_turns, widths_of
 from midflight.plot.watched import (
     OVER_TIME,
     Stretch,
@@ -210,22 +211,24 @@ def shown_panels(
         one.show(window)
     how: Any = {"width_in": width, "marks": marks}
     panels = panels_of(runs, kinds, window, interval_s, **how)
-    has_maxima = bands is not False
+    # Those of both directions would cross each other all the time.
+    has_maxima = bands is not False and not any(len(runs) == 1 and one.other_links for one in runs)
     return window, [
         replace(one, has_bands=has_bands(one, bands), has_maxima=has_maxima) for one in panels
     ]
 
 
 def has_bands(panel: Panel, asked: bool | None = None) -> bool:
-    """Whether the lines of a panel have bands: those of several lines cover each other, and one of
-    several would be the only one without.
+    """Whether the lines of a panel have bands: those of several lines cover each other, but for
+    queues of links that are used one after the other, and one of several would be the only one
+    without.
     """
     if asked is not None:
         return asked
     with_one = [one for one in panel.curves if one.low is not None and one.draw in LINES[:-1]]
     kinds = {(one.draw, one.quantity) for one in with_one}
     alike = [one for one in panel.curves if (one.draw, one.quantity) in kinds]
-    return len(alike) <= 1
+    return len(alike) <= 1 or (panel.kind == "queue" and take_turns(alike))
 
 
 def _without_repeats(panels: Sequence[Panel]) -> list[Panel]:
@@ -275,7 +278,7 @@ def _without_bands(panel: Panel) -> Panel:
         else one
         for one in panel.curves
     ]
-    return replace(panel, curves=curves, detail=re.sub(", band from [^;]*", "", panel.detail))
+    return replace(panel, curves=curves, detail=re.sub(", band: [^;]*", "", panel.detail))
 
 
 def panel_rows(panels: Sequence[Panel]) -> Iterable[Sequence[object]]:
@@ -393,7 +396,7 @@ def _figure(
         for row, run in enumerate(shown if has_band else ()):
             look = look_of(run.looks[0]) if len(each) > 1 else None
             draw_band(grid[0], run, room, (row, len(shown)), look)
-            bands |= unnamed_entries(run.stretches, room)
+            bands |= unnamed_entries(run, room)
             bands |= draw_handovers(grid[0], run, room, (row, len(shown)))
         for axes, panel, head in zip(grid[has_band:], panels, heads, strict=True):
             looks = [look for run in runs for look in run.looks]
@@ -426,7 +429,7 @@ def _figure(
                 draw_outages(axes, longest(runs).moments.outages, room)
             draw_holes(axes, [hole for _, hole in _holes(runs)], room)
             if several and rows:
-                draw_row_names(axes, rows)
+                draw_row_names(axes, panel, rows)
             axes.set_ylabel(panel.what)
             axes.set_title(labelled(panel.line), loc="left", fontsize=SMALL_PT, pad=2)
             scale_of(axes, panel, _scale(panel), share_above(rows))
@@ -455,7 +458,7 @@ def _figure(
             *(one.quantity for panel in panels for one in panel.curves),
         }
         entries = dict(sorted(entries.items(), key=lambda entry: entry[0] in marks)) | bands
-        entries = _joined_timeouts(entries)
+        entries = joined_timeouts(entries)
         lines = {one.label for panel in panels for one in panel.curves if one.draw in LINES}
         lines |= only_marked.keys()
         entries = {
@@ -470,16 +473,6 @@ def _figure(
         for (_, axes), panel in zip(named, panels, strict=True):
             mark_cut_lines(axes, panel, _scale(panel))
     return figure
-
-
-def _joined_timeouts(entries: Mapping[str, Any]) -> dict[str, Any]:
-    """Entries of a legend with one for both kinds of timeouts, if there are both."""
-    timeout, spurious = (EVENTS[one].label for one in ("timeout", "spurious"))
-    if not {timeout, spurious} <= entries.keys():
-        return dict(entries)
-    joined = f"{timeout} (hollow: spurious)"
-    kept = {name: one for name, one in entries.items() if name != spurious}
-    return {joined if name == timeout else name: one for name, one in kept.items()}
 
 
 def _paths(runs: Sequence[WatchedRun]) -> list[WatchedRun]:

@@ -11,7 +11,7 @@ import numpy as np
 from midflight.plot.bins import bin_edges, places_in, stepped
 from midflight.plot.curves import Curve, Panel, Values, WatchedRun, inside, nice
 from midflight.plot.history import NS_PER_S
-from midflight.plot.line_looks import of_same_colour, plain_look
+from midflight.plot.line_looks import link_look, of_same_colour, plain_look
 from midflight.plot.marks import EVENTS, GROUPS, timeouts
 from midflight.plot.style import SERIES
 
@@ -40,7 +40,7 @@ def _at_queue(
     names = run.labels_along(links)
     found = []
     for flow, look in zip(run.flows, run.looks, strict=True):
-        for draw in (*GROUPS["losses"], *GROUPS["ecn"]):
+        for draw in (*GROUPS["losses"], *GROUPS["acks"], *GROUPS["ecn"]):
             label, (at, where) = EVENTS[draw].label, flow.at_queues[draw]
             time = at[[one in names for one in where]] / NS_PER_S
             time = time[inside(time, window)]
@@ -132,12 +132,12 @@ def queue_panel(
     means of an interval that the user has given, or of shorter ones than the usual one.
     """
     means = interval
-    if not is_given and len(runs) == 1:
+    if not is_given and len(runs) == 1 and not runs[0].other_links:
         # The sawtooth of one queue can be seen, those of several cover each other.
         interval = min(interval, nice(max(interval, (window[1] - window[0]) / INTERVALS) / _FINER))
     curves, is_binned = [], False
     alone = sum(len(one.flows) for one in runs) == 1
-    # Links are no flows: their looks are the last ones.
+    # Several runs of several flows have looks that no flow has.
     taken = {plain_look(look) for run in runs for look in run.looks}
     free = [one for one in reversed(range(len(SERIES))) if one not in taken] or [len(SERIES) - 1]
     for place, run in enumerate(runs):
@@ -149,7 +149,7 @@ def queue_panel(
         edges = bin_edges(window, interval, end_s, run.cuts)
         # A line for each scheme: what waits on the way.
         each = {at: [at] for at in links} if one_run else {-1: list(links)}
-        for number, (at, numbers) in enumerate(each.items() if links and len(edges) > 1 else ()):
+        for at, numbers in each.items() if links and len(edges) > 1 else ():
             link = ", ".join(links[one] for one in numbers)
             known = _levels(run, numbers, window)
             if not len(known.time_s):
@@ -160,8 +160,10 @@ def queue_panel(
             if at in beside:
                 name = f"queue of {run.other_links[at][1]}, {run.other_way}"
             # The queue of several flows is that of none.
-            is_apart = one_run or (len(run.flows) > 1 and len(free) >= len(runs))
-            look = free[(number if one_run else place) % len(free)] if is_apart else run.looks[0]
+            is_apart = not one_run and len(run.flows) > 1 and len(free) >= len(runs)
+            look = free[place % len(free)] if is_apart else run.looks[0]
+            if one_run:
+                look = link_look(run.place_of(beside.get(at, at)), is_other_way=at in beside)
             if not one_run and len(run.flows) > 1 and len({*map(plain_look, run.looks)}) == 1:
                 # It has the colour of its flows.
                 style = _OF_QUEUES[place % len(_OF_QUEUES)]
@@ -175,7 +177,7 @@ def queue_panel(
                 levels.packets,
                 look=look,
                 # In grey the others are told apart by their dashes.
-                is_solid=is_apart and (number == 0 if one_run else place == 0),
+                is_solid=is_apart and place == 0,
                 low=levels.least,
                 high=levels.most,
                 scheme=run.scheme,
@@ -191,11 +193,12 @@ def queue_panel(
                 of_flows = bin_edges(window, means, end_s, run.cuts)
                 curves += _backlogs(run, at, link, of_flows)
         curves += _timeouts_at(run, curves, alone=alone)
-    detail = f"means of {interval:g} s, band from least to most" if is_binned else ""
+    detail = f"means of {interval:g} s, band: smallest to largest" if is_binned else ""
     together = {one.link for one in curves if one.draw == "queue" and ", " in one.link}
     if together:
         # A queue at a link that is no longer in use counts, too.
-        detail = "; ".join(filter(None, (f"sum over {' or '.join(sorted(together))}", detail)))
+        summed = " or ".join(one.replace(", ", " and ") for one in sorted(together))
+        detail = "; ".join(filter(None, (f"{summed} together", detail)))
     return Panel("queue", "Queue (packets)", "packets", curves, detail)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ from midflight.plot.crowded import with_room
 from midflight.plot.curves import Curve, Draw, Panel
 from midflight.plot.history import NS_PER_S
 from midflight.plot.line_looks import look_of
-from midflight.plot.marks import EVENTS, STALL, Event, marker_of
+from midflight.plot.marks import EVENTS, GROUPS, STALL, Event, marker_of
 from midflight.plot.panel_scales import SPANS
 from midflight.plot.room import MOST_VECTORS, Room, draw_dots
 from midflight.plot.style import Look, lighter
@@ -44,6 +44,15 @@ PANEL_IN = 1.25
 _MARKERS = 7
 #: The share of the height of a panel for a row of marks, and for all.
 _ROW, _ROWS = 0.085, 0.34
+#: What the rows of marks are counted as, and the size of these letters.
+_COUNTED: Sequence[tuple[Sequence[Draw], str]] = (
+    (GROUPS["losses"], "lost"),
+    (GROUPS["acks"], "ACKs lost"),
+    (GROUPS["ecn"], "marked"),
+    (("late",), "late"),
+    (("unread",), "not read"),
+)
+_COUNT_PT = 5.5
 #: So few dots are no band.
 _FEW_DOTS = 300
 #: A colour whose parts differ by no more than this is a grey.
@@ -163,19 +172,12 @@ def draw_curve(
             step=None if one.draw == "line" else "post",
             linewidth=0,
             zorder=2,
-            **_band(look.colour, several=several),
+            **_band(one, several=several),
             rasterized=len(time) > MOST_VECTORS,
         )
     if one.most is not None and not stroke.is_repeated:
-        axes.plot(
-            time,
-            one.most,
-            color=look.colour,
-            linewidth=0.5,
-            alpha=0.6,
-            zorder=2.5,
-            drawstyle="steps-post",
-        )
+        thin: Any = {"linewidth": 0.5, "alpha": 0.75, "drawstyle": "steps-post", "zorder": 2.5}
+        axes.plot(time, one.most, color=look.colour, linestyle=stroke.style, **thin)
         axes.plot([], [], color="0.5", linewidth=0.5, label=MOST)
     markers: dict[str, Any] = {}
     if marked:
@@ -207,14 +209,15 @@ def draw_curve(
     )
 
 
-def _band(colour: str, *, several: bool) -> dict[str, Any]:
+def _band(one: Curve, *, several: bool) -> dict[str, Any]:
     """How a band around a line is filled: that of a black line is no grey area, as rates of links
-    are.
+    are, which panels of queues do not have.
     """
     from matplotlib.colors import to_rgb
 
+    colour = _look_of(one).colour
     red, green, blue = to_rgb(colour)
-    if max(red, green, blue) - min(red, green, blue) > _GREY:
+    if one.draw == "queue" or max(red, green, blue) - min(red, green, blue) > _GREY:
         return {"color": colour, "alpha": 0.14 if several else 0.22}
     return {"facecolor": "none", "edgecolor": lighter(colour, 0.45), "hatch": "......"}
 
@@ -249,27 +252,49 @@ def rows_of(
     return {row: 1 - height * (place + 0.5) for place, row in enumerate(rows)}
 
 
-def draw_row_names(axes: Axes, rows: Mapping[int, float]) -> None:
-    """Draw beside each row of marks the marker of its line, if some rows have the same colour."""
+def draw_row_names(axes: Axes, panel: Panel, rows: Mapping[int, float]) -> None:
+    """Write beside each row of marks how many packets or frames it is of, and draw the marker of
+    its line if some rows have the same colour.
+    """
     from matplotlib.transforms import offset_copy
 
     looks = {row: look_of(row) for row in rows}
-    if len({one.colour for one in looks.values()}) == len(rows):
-        return
-    beside = offset_copy(axes.transAxes, axes.get_figure(root=True), x=5, units="points")
+    has_markers = len({one.colour for one in looks.values()}) < len(rows)
+    figure = axes.get_figure(root=True)
     for row, look in looks.items():
-        axes.plot(
-            [1.0],
-            [rows[row]],
-            transform=beside,
-            clip_on=False,
-            marker=look.marker,
-            ms=0.8 * look.size,
-            mfc=look.colour if look.filled else "white",
-            mec=look.colour,
-            mew=0.8,
-            ls="none",
+        if has_markers:
+            axes.plot(
+                [1.0],
+                [rows[row]],
+                transform=offset_copy(axes.transAxes, figure, x=5, units="points"),
+                clip_on=False,
+                marker=look.marker,
+                ms=0.8 * look.size,
+                mfc=look.colour if look.filled else "white",
+                mec=look.colour,
+                mew=0.8,
+                ls="none",
+            )
+        axes.annotate(
+            ", ".join(_counts(panel, row)),
+            (1.0, rows[row]),
+            xycoords="axes fraction",
+            xytext=(10 if has_markers else 3, 0),
+            textcoords="offset points",
+            fontsize=_COUNT_PT,
+            color="0.25",
+            va="center_baseline",
+            annotation_clip=False,
         )
+
+
+def _counts(panel: Panel, row: int) -> Iterator[str]:
+    """Yield how many events of each kind a row of marks is of."""
+    for draws, word in _COUNTED:
+        mine = (one for one in panel.curves if one.in_row and one.look == row)
+        count = sum(one.events for one in mine if one.draw in draws)
+        if count:
+            yield f"{count:,} {word}"
 
 
 def line_sample(place: int) -> Any:

@@ -19,7 +19,7 @@ from midflight.plot.line_looks import look_of
 if TYPE_CHECKING:
     from midflight.plot.curves import Curve, Values, WatchedRun
 
-__all__ = ["LINE_PT", "LineStyle", "repeated_lines", "styles_of", "widths_of"]
+__all__ = ["LINE_PT", "LineStyle", "repeated_lines", "styles_of", "take_turns", "widths_of"]
 
 #: The widths in points of a line, and of the last and the first one of two and of more that
 #: coincide.
@@ -31,6 +31,9 @@ _FIRST_OF_SPIKES, _MOST_SPIKES, _NARROW, _HIGH = 1.4, 0.06, 2.0, 0.06
 #: this share of the time coincide, as seen at so many instants. Where both are 0, as in an outage,
 #: they lie on the axis, and nobody asks which is which.
 _NEAR, _SHARE, _INSTANTS = 0.015, 0.6, 500
+
+#: Lines of which two have values for no more than this share of the time follow each other.
+_BOTH = 0.05
 
 LineStyle: TypeAlias = str | tuple[int, tuple[float, ...]]
 
@@ -83,6 +86,13 @@ def widths_of(lines: Sequence[Curve], *, is_log: bool = False, point_s: float = 
             share = (len(members) - 1 - place) / (len(members) - 1)
             found[member] = float(_LAST * (first_pt / _LAST) ** share)
     return found
+
+
+def take_turns(lines: Sequence[Curve]) -> bool:
+    """Whether hardly ever two of some lines have a value at the same time."""
+    _, values = _at_same_instants(lines, is_log=False)
+    there = np.isfinite(values).sum(axis=0)
+    return bool(np.mean(there > 1) <= _BOTH) if len(there) else True
 
 
 def _spikes(values: Values, narrow: int, high: float) -> float:

@@ -1,0 +1,118 @@
+"""Figures over time: what users of applications see, rows of losses, and the looks of links."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from midflight import Flow, Link, Scenario
+from midflight.cli import main
+from midflight.plot.line_looks import look_of
+from midflight.plot.panel_scales import hidden_rate
+from midflight.plot.panels import over_time_figure, shown_panels
+from midflight.plot.style import LINKS, SERIES
+from midflight.plot.usual import usual_kinds
+from midflight.plot.watched import watch
+
+
+@pytest.mark.parametrize(
+    ("source", "kinds"),
+    [
+        ("video-tunnel", ("throughput", "buffer", "queue")),
+        ("call-handoff", ("throughput", "frames", "queue")),
+        ("web-page", ("throughput", "objects", "queue")),
+        ("drive-test", ("throughput", "queue", "delay")),
+        ("wifi-to-lte", ("both",)),
+    ],
+)
+def test_the_usual_figure_shows_what_a_user_sees(source: str, kinds: tuple[str, ...]) -> None:
+    assert tuple(usual_kinds(Scenario.read(source).plan())) == kinds
+
+
+def test_the_usual_figure_is_that_of_the_flows_that_are_named() -> None:
+    flows = {"bulk": Flow(), "film": Flow(workload="video", count=2)}
+    plan = Scenario(links={"a": Link(rate="9 Mbit/s", delay="9 ms")}, flows=flows, end="9 s").plan()
+    assert tuple(usual_kinds(plan)) == ("throughput", "buffer", "queue")
+    assert tuple(usual_kinds(plan, ["bulk"])) == ("both",)
+    assert tuple(usual_kinds(plan, ["bulk", "film-1"])) == ("throughput", "buffer", "queue")
+
+
+def test_means_begin_with_their_data() -> None:
+    """A video's are as long as its segments: 4 s."""
+    (run,) = watch(Scenario.read("video-tunnel"), kinds=["throughput"])
+    _, (panel,) = shown_panels([run], ["throughput"])
+    (line,) = (one for one in panel.curves if one.draw == "steps")
+    flow = run.flows[0]
+    at = flow.times("rcv")[flow.values("rcv") > 0] / 1e9
+    assert line.time_s[0] == at[0]
+    # Nothing arrives from the outage until after 50 s.
+    again = at[1:][np.argmax(np.diff(at))]
+    before = line.value[(line.time_s > 31) & (line.time_s < again)]
+    assert len(before) > 1
+    assert not before.any()
+    assert line.value[line.time_s == again][0] > 5
+
+
+def test_rows_of_losses_have_their_number() -> None:
+    """They are of data; lost ACKs are told, and marked if they are asked for."""
+    runs = watch(Scenario.read("household"), kinds=["queue"])
+    lost = [len(flow.lost) for flow in runs[0].flows]
+    window, panels = shown_panels(runs, ["queue"])
+    axes = over_time_figure(runs, panels, window).axes[-1]
+    assert [text.get_text() for text in axes.texts] == [f"{one} lost" for one in lost]
+    acks = sum(len(flow.lost_acks()[0]) for flow in runs[0].flows)
+    said = axes.get_title("right").replace("\n", " ")
+    assert f"not marked: {acks} lost ACKs" in said
+    assert f" marks for {sum(lost)} lost data packets" in said
+    window, panels = shown_panels(runs, ["queue"], marks=["losses", "acks"])
+    axes = over_time_figure(runs, panels, window).axes[-1]
+    texts = [text.get_text() for text in axes.texts]
+    assert all("lost, " in one and one.endswith(" ACKs lost") for one in texts)
+    assert "not marked" not in axes.get_title("right")
+
+
+@pytest.mark.parametrize("schemes", [["sack"], ["bbr-linux"], ["enhanced"]])
+def test_a_link_has_one_look_that_no_scheme_has(schemes: list[str]) -> None:
+    assert {one.colour for one in LINKS}.isdisjoint(one.colour for one in SERIES)
+    found: dict[str, Any] = {}
+    for start in (None, 3.0):
+        runs = watch(Scenario.read("wifi-to-lte"), kinds=["queue"], schemes=schemes)
+        _, (panel,) = shown_panels(runs, ["queue"], from_s=start)
+        for one in (one for one in panel.curves if one.draw == "queue"):
+            assert one.look is not None
+            assert found.setdefault(one.link, look_of(one.look)) == look_of(one.look)
+    assert len({one.line for one in found.values()}) == 2
+    assert {one.colour for one in found.values()} == {LINKS[0].colour}
+
+
+def test_a_link_that_a_linear_axis_hides_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "a.toml"
+    file.write_text(
+        """
+        end = "20 s"
+        [links]
+        wifi = { rate = "200 Mbit/s", delay = "5 ms", queue = "300 packets" }
+        sat = { rate = "400 kbit/s", delay = "300 ms", queue = "50 packets" }
+        [flows.a]
+        [[handoffs]]
+        at = "18 s"
+        to = "sat"
+        """,
+        encoding="utf-8",
+    )
+    words = ["plot", str(file), "--kind", "throughput", "--out", str(tmp_path / "a.svg")]
+    assert main(words) == 0
+    said = capsys.readouterr().err
+    assert "has 0.4 Mbit/s at the least, 0.2 % of the axis; --yscale throughput=log" in said
+    assert main([*words, "--yscale", "log"]) == 0
+    assert "--yscale" not in capsys.readouterr().err
+    assert main([*words, "--from", "18.5 s"]) == 0
+    assert "--yscale" not in capsys.readouterr().err
+    runs = watch(Scenario.read("wifi-to-lte"), kinds=["throughput"])
+    _, (panel,) = shown_panels(runs, ["throughput"])
+    assert hidden_rate(panel, None) == ""
