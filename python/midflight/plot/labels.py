@@ -26,6 +26,9 @@ _GAP_PT = 1.5
 #: On a screen letters are up to so many times as wide as their outlines.
 _HINTED = 1.05
 
+#: The distance of two lines of a name, in sizes of their letters.
+_LINES_APART = 1.4
+
 #: Left, low, right and high, in points from the panel's lower left corner.
 _Box: TypeAlias = tuple[float, float, float, float]
 
@@ -51,11 +54,13 @@ class EventNames:
         self._taken: list[_Box] = []
 
     def write(self, x: float, y: float, text: str) -> bool:
-        """Write a name beside a point; without room for it, nothing."""
+        """Write a name beside a point, each word below the other if there is no room for one line;
+        without room for it, nothing.
+        """
         at = self._points(self._axes.transData.transform([(x, y)]))[0]
         free = [offset for offset in _OFFSETS if self._is_free(_box(at, offset, text))]
         if not free:
-            return False
+            return " " in text and self.write(x, y, text.replace(" ", "\n"))
         best = min(free, key=lambda offset: self._covers(_box(at, offset, text)))
         self._taken.append(_box(at, best, text))
         self._annotate((x, y), best, text)
@@ -106,5 +111,6 @@ def _box(at: Any, offset: tuple[int, int], text: str) -> _Box:
     across, up = offset
     width = _HINTED * text_width(text, LABEL_PT)
     left = at[0] + across - (0 if across > 0 else width)
-    low = at[1] + up - (0 if up > 0 else LABEL_PT)
-    return left - _GAP_PT, low - _GAP_PT, left + width + _GAP_PT, low + LABEL_PT + _GAP_PT
+    height = LABEL_PT * (1 + _LINES_APART * text.count("\n"))
+    low = at[1] + up - (0 if up > 0 else height)
+    return left - _GAP_PT, low - _GAP_PT, left + width + _GAP_PT, low + height + _GAP_PT

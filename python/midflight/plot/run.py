@@ -69,7 +69,8 @@ PANELS = ("time-sequence", "window", "timer")
 MOST_PANELS = 4
 
 _MOST_NAMED = 8
-#: The lines of panels whose names are written beside them, by their labels.
+#: The lines of panels whose names are written beside them, by their labels; of so many runs.
+_MOST_WITH_NAMES = 2
 _OF_WINDOWS = {"cwnd": "cwnd", "ssthresh": "ssthresh"}
 _OF_TIMERS = {"RTO": "RTO", "RTT sample": "RTT"}
 #: The colour of the pipe, which is seen on that of cwnd and beside it.
@@ -212,8 +213,10 @@ def run_figure(
             figure.align_ylabels(row[0])
         figure.align_ylabels(grid[:, 0])
         # What is written beside a line of the last run needs no entry.
-        told = [*_named_lines([*windows][-1:], _OF_WINDOWS)]
-        told += _named_lines([*timers][-1:], _OF_TIMERS)
+        # The names would take the room of more columns.
+        has_room = len(runs) <= _MOST_WITH_NAMES
+        told = [*_named_lines([*windows][-1:] if has_room else (), _OF_WINDOWS)]
+        told += _named_lines([*timers][-1:] if has_room else (), _OF_TIMERS)
         entries = {name: one for name, one in entries.items() if name not in told}
         entries = joined_timeouts(entries)
         kinds = PANELS[:1] if kind == "time-sequence" else PANELS[-len(rows) :]
