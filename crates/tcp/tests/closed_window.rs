@@ -241,6 +241,38 @@ fn linux_waits_for_a_window_that_begins_at_zero() {
     assert_eq!(ack_with(&mut s, 1, AckOption::Nothing)[0], 1);
 }
 
+/// Probes wait on the timer wheel, as other timers do: buckets of one tick of 4 ms up to 62 ticks ahead, of 8 up to 503, of 64
+/// from there on (calc_index() of kernel/time/timer.c). An exact clock has no buckets.
+#[test]
+fn linux_probes_at_the_ticks_of_its_timer_wheel() {
+    let ticks = |hz: &'static str| {
+        let settings = [("recovery", "linux"), ("min_rto", "50ms"), ("hz", hz)];
+        let mut s = DrivenSender::closed(&settings, 20);
+        assert_eq!(s.send(), [0]);
+        assert_eq!(ack_with(&mut s, 1, AckOption::ZeroWindow), []);
+        let closed = s.now.as_nanos();
+        let mut probes = vec![];
+        for _ in 0..5 {
+            assert_eq!(s.timer(), (false, vec![0]));
+            probes.push(s.now.as_nanos());
+        }
+        (closed, probes)
+    };
+    let (closed, probes) = ticks("0");
+    let waits = [200, 600, 1400, 3000, 6200].map(|after| closed + after * 1_000_000);
+    assert_eq!(probes, waits);
+
+    let (closed, probes) = ticks("250");
+    let tick = 4_000_000;
+    let mut begun = closed / tick;
+    for (n, (probe, width)) in probes.into_iter().zip([1, 8, 8, 8, 64]).enumerate() {
+        // A bucket ends at a multiple of its width, after the timer is due.
+        let due = begun + (50 << n);
+        begun = (due / width + 1) * width;
+        assert_eq!(probe, begun * tick, "probe {n}");
+    }
+}
+
 /// A DSACK counts while the window is closed: a probe of the tail was unneeded, so nothing was lost (tcp_process_tlp_ack()).
 #[test]
 fn linux_reads_a_dsack_while_the_window_is_closed() {

@@ -54,7 +54,7 @@ impl Core {
             }
             (true, true) if was_zero && is_zero => {
                 // tcp_ack_probe(). The ACK may have a DSACK.
-                self.timers.renew_persist(self.now);
+                self.timers.renew_persist(self.now, self.config.rto.clock);
                 true
             }
             // Responses to probes do not indicate a loss.
@@ -126,7 +126,8 @@ impl Core {
             Duration::ZERO
         };
         let wait = self.path.rto.timeout().max(least);
-        self.timers.begin_persist(self.now, wait);
+        self.timers
+            .begin_persist(self.now, self.config.rto.clock, wait);
     }
 
     /// After an ACK: updates whether the fast path of sending is on. The ACK of the SYN may have closed the window.
@@ -159,7 +160,9 @@ impl Core {
     /// The persist timer has expired: probe, and wait twice as long.
     pub(crate) fn probe_window(&mut self, now: Instant) {
         self.now = now;
-        self.timers.persist_expired(now, self.config.rto.max);
+        let rto = &self.config.rto;
+        self.timers.ring(rto.clock.count(now));
+        self.timers.persist_expired(now, rto.clock, rto.max);
     }
 
     /// The probe, if one is due: the last acknowledged segment's number without data; every receiver responds to it

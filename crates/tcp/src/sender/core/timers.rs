@@ -205,14 +205,24 @@ impl Timers {
     }
 
     /// The window has closed: its first probe is sent after `wait`.
-    pub(super) fn begin_persist(&mut self, now: Instant, wait: Duration) {
+    pub(super) fn begin_persist(&mut self, now: Instant, clock: Jiffies, wait: Duration) {
         self.persist = Some(Persist {
             wait,
             doublings: 0,
             due: false,
             frozen: self.running.map(|(due, _)| due.since(now)),
         });
-        self.running = Some((now + wait, now));
+        self.run_persist(now, clock, wait);
+    }
+
+    fn run_persist(&mut self, now: Instant, clock: Jiffies, wait: Duration) {
+        let due = if clock.hz == 0 {
+            now + wait
+        } else {
+            let (begun, ticks) = (clock.count(now), clock.of_micros(wait.as_nanos() / 1000));
+            clock.rings_at(begun, ticks, self.rang == Some(begun))
+        };
+        self.running = Some((due, now));
     }
 
     /// The window is open. The retransmission timer continues with its remaining time: if it were restarted
@@ -224,14 +234,15 @@ impl Timers {
     }
 
     /// The persist timer has expired: a probe may be sent, and the next one after twice the wait.
-    pub(super) fn persist_expired(&mut self, now: Instant, most: Duration) {
+    pub(super) fn persist_expired(&mut self, now: Instant, clock: Jiffies, most: Duration) {
         if let Some(persist) = &mut self.persist {
             if self.most_doublings.is_none_or(|m| persist.doublings < m) {
                 persist.wait = (persist.wait * 2).min(most);
                 persist.doublings += 1;
             }
             persist.due = true;
-            self.running = Some((now + persist.wait, now));
+            let wait = persist.wait;
+            self.run_persist(now, clock, wait);
         }
     }
 
@@ -240,9 +251,9 @@ impl Timers {
     }
 
     /// The window is still closed, says an ACK: the next probe waits from now on (tcp_ack_probe()).
-    pub(super) fn renew_persist(&mut self, now: Instant) {
-        if let Some(persist) = &self.persist {
-            self.running = Some((now + persist.wait, now));
+    pub(super) fn renew_persist(&mut self, now: Instant, clock: Jiffies) {
+        if let Some(Persist { wait, .. }) = self.persist {
+            self.run_persist(now, clock, wait);
         }
     }
 
