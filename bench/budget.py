@@ -18,6 +18,7 @@ import re
 import shutil
 import sys
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from rich.console import Console
@@ -124,17 +125,20 @@ def count() -> tuple[dict[str, int], dict[str, str]]:
     binary = workload.build()
     records = workload.TARGET / "callgrind"
     records.mkdir(exist_ok=True)
-    counts, units = {}, {}
-    for name, times in WORKLOADS.items():
+
+    def count_one(name: str) -> tuple[int, str]:
         record = f"--callgrind-out-file={records / name}.out"
         valgrind = (shutil.which("valgrind") or "valgrind", "--tool=callgrind", record)
-        done = workload.run(binary, name, times, under=valgrind)
+        done = workload.run(binary, name, WORKLOADS[name], under=valgrind)
         collected = re.search(r"Collected : (\d+)", done.stderr)
         if collected is None:
             raise SystemExit(f"callgrind did not tell what it collected: {done.stderr}")
-        counts[name] = round(int(collected[1]) / done.count)
-        units[name] = done.unit
-    return counts, units
+        return round(int(collected[1]) / done.count), done.unit
+
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        found = dict(zip(WORKLOADS, pool.map(count_one, WORKLOADS), strict=True))
+    counts = {name: instructions for name, (instructions, _) in found.items()}
+    return counts, {name: unit for name, (_, unit) in found.items()}
 
 
 def show(counted: Budget, budget: Budget, units: dict[str, str]) -> None:

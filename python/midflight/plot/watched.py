@@ -468,7 +468,8 @@ def _lacks(
     if all((how["flow"], how["scheme"]) in there for how in named):
         return []
     whole = (0.0, max(longest(runs).end_ns / NS_PER_S, 1e-6))
-    ever = lines_of(_KINDS[panel.kind](runs, whole, interval))
+    # A short window has fine intervals, of which a whole run would have millions.
+    ever = lines_of(_KINDS[panel.kind](runs, whole, max(interval, whole[1] / INTERVALS)))
     why: dict[str, list[str]] = {}
     for how in named:
         key = how["flow"], how["scheme"]
