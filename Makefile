@@ -27,7 +27,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name 
 PYTHON_SOURCES := pyproject.toml README.md $(shell find python lab -type f \
 	-not -name '*.so' -not -path '*/__pycache__/*' -not -path '*/.*')
 
-.PHONY: demo lab test test-rust test-python wheel docs verify verify-linux golden bench budget budget-update fuzz no-fuzz profile clean
+.PHONY: demo lab test test-rust test-python wheel docs verify verify-linux golden bench budget budget-update fuzz $(FUZZ_TARGETS) no-fuzz profile clean
 .DELETE_ON_ERROR:
 
 # Ends by comparing the verdicts with those that README.md and docs/papers.md count.
@@ -102,24 +102,23 @@ FUZZ_HOST := $(shell rustc -vV | sed -n 's/^host: //p')
 FUZZ_COVERAGE := -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
 	-Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
 	-Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing
+FUZZ_TARGETS := $(patsubst %,fuzz-%,acks paths scenario drill wire)
 FUZZ_SEEDS_scenario := python/midflight/scenarios
 FUZZ_SEEDS_drill := $(wildcard drills/rfc*) drills/as-brought
 
 fuzz:
 	cd fuzz && cargo fmt --check
 	cd fuzz && RUSTFLAGS='$(FUZZ_COVERAGE)' CARGO_TARGET_DIR=target cargo build --release --locked --target $(FUZZ_HOST)
-	$(foreach target,acks paths scenario drill wire,$(call fuzz-one,$(target)))
+	$(MAKE) --no-print-directory --jobs=$(or $(shell nproc),1) --output-sync=target $(FUZZ_TARGETS)
 
 no-fuzz:
 	@echo 'Fuzzing was left out: libFuzzer needs a C++ compiler.'
 	@test -z "$$CI"
 
-define fuzz-one
-mkdir -p out/fuzz/$(1) fuzz/artifacts
-fuzz/target/$(FUZZ_HOST)/release/$(1) -runs=$(FUZZ_RUNS) -seed=1 -timeout=20 -max_len=4096 -print_final_stats=1 \
-	-verbosity=0 -artifact_prefix=fuzz/artifacts/$(1)- out/fuzz/$(1) fuzz/corpus/$(1) $(FUZZ_SEEDS_$(1))
-
-endef
+$(FUZZ_TARGETS): fuzz-%:
+	mkdir -p out/fuzz/$* fuzz/artifacts
+	fuzz/target/$(FUZZ_HOST)/release/$* -runs=$(FUZZ_RUNS) -seed=1 -timeout=20 -max_len=4096 -print_final_stats=1 \
+		-verbosity=0 -artifact_prefix=fuzz/artifacts/$*- out/fuzz/$* fuzz/corpus/$* $(FUZZ_SEEDS_$*)
 
 WORKLOAD := bulk
 profile: .venv/dependencies
