@@ -122,7 +122,7 @@ def test_a_few_long_intervals_do_not_take_the_axis() -> None:
     arrows = [one.get_marker() for one in axes.lines if "arrow" in str(one.get_marker())]
     assert sorted(arrows) == [r"$\downarrow$", r"$\uparrow$"]
     # No time falls by more than all of it, also in older tables.
-    assert "arrows: beyond the axis, from \N{MINUS SIGN}100 to +64 %" in said_in(axes)
+    assert "arrows: intervals beyond the axis, from \N{MINUS SIGN}100 to +64 %" in said_in(axes)
     # The user's own axis has no others beyond it.
     axes = interval(columns, ylim=(-120.0, 80.0))
     assert not [one for one in axes.lines if "arrow" in str(one.get_marker())]
@@ -138,6 +138,29 @@ def test_intervals_are_far_only_beside_many_shorter_ones() -> None:
     assert usual_ends([-20.0], [*usual, (-41.0, -5.0)]) is None
     assert usual_ends([-20.0], [*usual[:4], *[(-100.0, 64.0)] * 4]) is None
     assert usual_ends([-20.0], [*usual[:2], (-100.0, 64.0)]) is None
+    # Beside these no means would be seen, however many they are.
+    means, short = [27.0, -4.0, 4.0, 1.0, -6.0], (-7.0, 8.0)
+    long = [(5.0, 223.0), (-9.0, 1263.0), (-4.0, 174.0)]
+    assert usual_ends(means, [short, *long, (-math.inf, math.inf)]) == (-7.0, 27.0)
+    assert usual_ends(means, [short, long[0], long[2]]) is None
+    # Where all that are not 0 are long, their length is what the figure says.
+    assert usual_ends(means, [(0.0, 0.0), *[long[1]] * 2]) is None
+    assert usual_ends([1.0, 2.0], [(-99.0, 101.0), (-98.0, 102.0), (-499.0, 503.0)]) is None
+    assert usual_ends([0.0], [(0.0, 0.0)] * 3) is None
+    assert usual_ends([], []) is None
+
+
+def test_arrows_name_intervals_without_an_end_and_beyond_the_axis() -> None:
+    long = {"2s": (-0.3, 14.0), "4s": (-math.inf, math.inf)}
+    columns = compared({}, {("freeze", "40ms", gap): ends for gap, ends in long.items()})
+    axes = interval(columns)
+    assert axes.get_ylim()[1] < 10
+    far = "beyond the axis, from \N{MINUS SIGN}30 to +1400 %"
+    assert f"arrows: intervals without an end or {far}" in said_in(axes)
+    marks = [one for one in axes.lines if "arrow" in str(one.get_marker())]
+    up = [len(one.get_xdata()) for one in marks if "up" in str(one.get_marker())]
+    down = [len(one.get_xdata()) for one in marks if "down" in str(one.get_marker())]
+    assert (up, down) == ([2], [1])
 
 
 def test_no_interval_of_a_ratio_of_times_begins_below_0() -> None:

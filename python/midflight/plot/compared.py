@@ -9,9 +9,11 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from midflight.plot.axis import shown_number, spaced, text_of, unit_of
 from midflight.plot.names import column_name, with_unit
+from midflight.plot.scales import WIDE
 from midflight.plot.tables import Columns
 from midflight.plot.unfinished import joined, unfinished_words
 from midflight.refusal import refusal
@@ -51,6 +53,9 @@ UNSURE = "the 95 % interval contains 0"
 _FAR, _FAR_SHARE = 3.0, 0.15
 #: An axis that shows all of them is then so many times as long, or does show them.
 _WORTH = 1.5
+#: So do, however many they are, those that are wider by this factor than the extent of the means
+#: and than the lower quartile of all, if an axis that shows them hides the others (`WIDE`).
+_FAR_FACTOR = 4.0
 #: The runs without a value on each side of the pairs.
 _SIDES = ("value_missing", "baseline_missing")
 #: Lines and places are named up to this number.
@@ -125,23 +130,45 @@ def is_few(pairs: int, most: int) -> bool:
 def usual_ends(
     means: Sequence[float], intervals: Sequence[tuple[float, float]]
 ) -> tuple[float, float] | None:
-    """Return the ends of the means, and of the intervals but few that are far wider than the
+    """Return the ends of the means, and of the intervals but those that are far wider than the
     others; None if none is, or if an axis that shows these is little longer.
+
+    They are a few, or all of those beside which means and other intervals would not be seen.
     """
     sure = [one for one in intervals if all(map(math.isfinite, one))]
-    if len(sure) < _LEAST_INTERVALS:
-        return None
+    known = [0.0, *filter(math.isfinite, means)]
     widths = np.array([high - low for low, high in sure])
+    chosen = (
+        (_are_hiding(widths, max(known) - min(known)), WIDE),
+        (_are_few_and_far(widths), _WORTH),
+    )
+    for far, worth in chosen:
+        usual = [one for one, is_far in zip(sure, far, strict=True) if not is_far]
+        each = [*known, *(end for one in usual for end in one)]
+        every = [*each, *(end for one in sure for end in one)]
+        if far.any() and max(every) - min(every) >= worth * (max(each) - min(each)) > 0:
+            return min(each), max(each)
+    return None
+
+
+def _are_hiding(widths: NDArray[np.float64], extent: float) -> NDArray[np.bool_]:
+    """Which intervals are far wider than the extent of the means and many others."""
+    # Values that never change say nothing of the others.
+    above = widths[widths > 0]
+    usual = float(np.quantile(above, 0.25, method="lower")) if above.size else 0.0
+    return np.greater(widths, _FAR_FACTOR * max(extent, usual))
+
+
+def _are_few_and_far(widths: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which intervals are so few and so much wider than the upper quartile that they are no
+    measure of the others.
+    """
+    if len(widths) < _LEAST_INTERVALS:
+        return np.zeros(widths.shape, np.bool_)
     first, third = np.quantile(widths, [0.25, 0.75])
     far = widths > third + _FAR * (third - first)
-    if not far.any() or far.sum() > max(1.0, _FAR_SHARE * len(sure)):
-        return None
-    usual = [one for one, is_far in zip(sure, far, strict=True) if not is_far]
-    each = [0.0, *(end for one in usual for end in one), *filter(math.isfinite, means)]
-    every = [*each, *(end for one in sure for end in one)]
-    if max(every) - min(every) < _WORTH * (max(each) - min(each)):
-        return None
-    return min(each), max(each)
+    is_few = far.sum() <= max(1.0, _FAR_SHARE * len(widths))
+    return far if is_few else np.zeros(widths.shape, np.bool_)
 
 
 def why_empty(columns: Columns, row: int) -> str:

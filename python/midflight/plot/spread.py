@@ -328,8 +328,6 @@ def _lines(
         detail = interval_words(what, over, counts, taken)
         if misses:
             detail += f"; arrows: too short, without {unfinished_words(lost)}"
-        endless = any(math.isinf(one) for group in groups for ends in group.ends for one in ends)
-        detail += "; arrows: intervals without an end" * endless
         if has_intervals:
             most = _most_pairs(groups)
             has_few = any(is_few(pairs, most) for group in groups for _, pairs in group.counts)
@@ -603,17 +601,18 @@ def _detail(data: Spread, cut: tuple[float, float] | None = None) -> str:
     """What the marks are, and what else a legend would have."""
     label = data.groups[0].label if _schemes(data) else ""
     words = [*line_named_by(label, data.x_title), data.detail]
-    if cut is not None:
-        ends = [one for group in data.groups for one in group.ends]
-        beyond_it = [one for one in ends if _is_cut(one, cut)]
-        longest = max(beyond_it, key=lambda one: one[1] - one[0], default=None)
-        if longest is not None:
-            # Three digits.
-            digits = max(0, 2 - math.floor(math.log10(max(map(abs, longest)))))
-            far = " to ".join(number_words(one, digits, signed=True) for one in longest)
-            unit = f" {data.measure[1]}".rstrip()
-            most = "the longest " if len(beyond_it) > 1 else ""
-            words.append(f"arrows: beyond the axis, {most}from {far}{unit}")
+    ends = [one for group in data.groups for one in group.ends]
+    # Intervals without an end, and those with ends beyond the axis.
+    arrows = ["without an end"] * any(math.isinf(end) for one in ends for end in one)
+    beyond_it = [] if cut is None else [one for one in ends if _is_cut(one, cut)]
+    if beyond_it:
+        longest = max(beyond_it, key=lambda one: one[1] - one[0])
+        # Three digits.
+        digits = max(0, 2 - math.floor(math.log10(max(map(abs, longest)))))
+        far = " to ".join(number_words(one, digits, signed=True) for one in longest)
+        most = "the longest " if len(beyond_it) > 1 else ""
+        arrows.append(f"beyond the axis, {most}from {far} {data.measure[1]}".rstrip())
+    words.append(f"arrows: intervals {' or '.join(arrows)}" if arrows else "")
     return "; ".join(filter(None, words))
 
 
