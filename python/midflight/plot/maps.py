@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from midflight.plot.axis import axis_places
+from midflight.plot.log_ticks import log_locator
 from midflight.plot.scales import hides
 from midflight.plot.style import labelled, text_width, wrapped
 
@@ -291,11 +292,10 @@ def draw_bar(
     if bar.solids is not None:
         bar.solids.set_edgecolor("face")
     if colours.is_log:
-        from matplotlib.ticker import FuncFormatter, MaxNLocator
+        from matplotlib.ticker import FuncFormatter
 
         bar.formatter = FuncFormatter(lambda value, _: f"{value:g}")
-        if colours.high < 10 * colours.low:
-            bar.locator = MaxNLocator(6, steps=[1, 2, 3, 5, 10])
+        bar.locator = log_locator()
         bar.update_ticks()
         bar.ax.minorticks_off()
     height = (figure.get_size_inches()[1] - 0.6) * 72

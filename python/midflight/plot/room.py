@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from midflight.plot.history import NS_PER_S, Moment, Steps
 from midflight.plot.holes import Hole
 from midflight.plot.labels import LABEL_PT
+from midflight.plot.log_ticks import log_locator
 from midflight.plot.style import labelled, text_width
 
 if TYPE_CHECKING:
@@ -356,11 +357,14 @@ def draw_moments(axes: Axes, moments: Sequence[Moment], room: Room, *, named: bo
         )
 
 
-def plain_log(axis: Axis, subs: Sequence[float] = (1.0, 3.0)) -> None:
-    """Make an axis logarithmic, with plain numbers at its ticks: those times a power of ten."""
+def plain_log(axis: Axis, subs: Sequence[float] | None = None) -> None:
+    """Make an axis logarithmic, with plain numbers at its ticks: those times a power of ten, or
+    round ones that are near both ends.
+    """
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     (axis.axes.set_xscale if axis is axis.axes.xaxis else axis.axes.set_yscale)("log")
-    axis.set_major_locator(LogLocator(base=10, subs=subs, numticks=9))
+    ticks = log_locator() if subs is None else LogLocator(base=10, subs=subs, numticks=9)
+    axis.set_major_locator(ticks)
     axis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())

@@ -128,17 +128,14 @@ def set_log(axis: Axis, low: float, high: float, places: Iterable[float] = ()) -
     """Make an axis logarithmic, with these ends; the ticks are at places that are a geometric
     series, if few.
     """
-    from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
+    from matplotlib.ticker import FixedLocator, NullLocator
 
     plain_log(axis)
     (axis.axes.set_xlim if axis is axis.axes.xaxis else axis.axes.set_ylim)(low, high)
     values = sorted({*places})
     if is_geometric(values) and len(values) <= _MOST_TICKS:
         axis.set_major_locator(FixedLocator(values))
-    elif high < 10 * low:
-        # Within a decade powers of ten would be too few.
-        axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 3, 5, 10]))
-    else:
+    elif high >= 10 * low:
         return
     axis.set_minor_locator(NullLocator())
 
