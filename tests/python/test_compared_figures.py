@@ -114,7 +114,8 @@ def test_comparisons_of_several_values_are_no_cell() -> None:
     with pytest.raises(MidflightError, match="comparisons of a, b \\(value\\)"):
         of_map(columns, **how)
     cells, _ = of_map(columns, where={"value": "a"}, **how)
-    assert [text.get_text() for text in cells.texts] == ["+10", "\N{MINUS SIGN}20"]
+    said = [text.get_text() for text in cells.texts]
+    assert said == ["+10", "\N{MINUS SIGN}20", "Value: a"]
 
 
 @pytest.mark.parametrize("more", [[], ["--style", "paper"]])

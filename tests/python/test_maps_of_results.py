@@ -59,6 +59,25 @@ def test_cells_say_how_many_runs_finished() -> None:
     assert "1 of 2: so many runs finished" in caption
 
 
+def test_words_and_numbers_stand_apart_in_their_cells() -> None:
+    columns = over([10.96, 10.96, 0.48, 0.48, None, None, None, None])
+    how: Any = {"x": "x", "y": "y", "value": "duration_ns"}
+    for size in ((2.4, 2.0), (3.5, 2.5)):
+        figure = figure_of(plot_spread, columns, "heatmap", size=size, **how)
+        figure.canvas.draw()
+        axes = figure.axes[0]
+        assert texts_in(axes)[:4] == ["10.96", "0.48", "never", "never"]
+        cell = axes.get_window_extent().width / 4
+        assert all(one.get_window_extent().width <= 0.85 * cell for one in axes.texts[:4])
+        # Cells that never finish have edges.
+        edges = [one.get_xy()[0] for one in axes.patches if one.get_edgecolor()[:3] == (0.75,) * 3]
+        assert edges == [1.5, 2.5]
+    # One decimal fewer has room where all have none.
+    wide = over([10.96, 10.96, *[0.48] * 18])
+    said = texts_in(figure_of(plot_spread, wide, "heatmap", size=(3.2, 2.0), **how).axes[0])
+    assert said[:2] == ["11.0", "0.5"]
+
+
 def test_one_outlier_leaves_the_colours_to_the_others() -> None:
     usual = np.array([10.0, 11.0, 12.0, 13.0, 14.0, 15.0, 16.0, 17.0])
     assert colours_of(usual).high == 17
@@ -161,6 +180,25 @@ def test_compared_values_have_a_map_each(swept: Path, tmp_path: Path) -> None:
     # They share their colours.
     one, other = (axes.collections[0].get_clim() for axes in figure.axes[:2])
     assert one == other
+
+
+@pytest.mark.parametrize(("count", "maps"), [(3, 3), (6, 6), (7, 1)])
+def test_schemes_that_are_not_compared_have_a_map_each(
+    tmp_path: Path, count: int, maps: int
+) -> None:
+    schemes = ["sack", "freeze", "enhanced", "vho", "lmdr", "ehn", "kim-copeland"][:count]
+    axes = [f"{SCHEME}={','.join(schemes)}", f"{GAP}=1s,2s", f"{RATE}=5Mbit/s,6Mbit/s"]
+    words = [word for axis in axes for word in ("--axis", axis)]
+    assert main(["sweep", "wifi-to-lte", "--out", str(tmp_path / "out"), *words]) == 0
+    how: Any = {"x": GAP, "y": RATE}
+    *drawn, _ = figure_of(plot_spread, tmp_path / "out", "heatmap", **how).axes
+    assert len(drawn) == maps
+    pooled = [] if maps == count else [f"Pooled: {count} schemes of download"]
+    assert [one for one in texts_in(drawn[0]) if "ooled" in one] == pooled
+    # A scheme that is a side of the map has none, and one that is kept neither.
+    for more in ({"y": SCHEME}, {"where": {SCHEME: "sack"}}):
+        figure = figure_of(plot_spread, tmp_path / "out", "heatmap", **(how | more))
+        assert len(figure.axes) == 2
 
 
 def test_too_many_lines_of_a_comparison_are_maps(

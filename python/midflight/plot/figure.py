@@ -189,11 +189,11 @@ def label_axes(
     """Write what the axes are, wrapped to the figure, and name the lines above them.
 
     `kind` is that of the figure. `title` is the user's text, which may have mathematics between
-    dollar signs. `remark` stands below it. `detail` says what the marks are, such as "medians and
-    quartiles", in small letters. `x_refused` is why the ends of the horizontal axis cannot be
-    chosen. `entries` are those of the legend, by default the lines with a name. `seen` are the
-    places of what is drawn, across and up, in these units: ends of an axis without any of them are
-    refused.
+    dollar signs. Below it, in small letters, stand `remark`, and `detail`, which says what the
+    marks are, such as "medians and quartiles", and may be left out. `x_refused` is why the ends of
+    the horizontal axis cannot be chosen. `entries` are those of the legend, by default the lines
+    with a name. `seen` are the places of what is drawn, across and up, in these units: ends of an
+    axis without any of them are refused.
     """
     width, height = figure.get_size_inches()
     for put, text, room in (
@@ -201,12 +201,9 @@ def label_axes(
         (axes.set_ylabel, y_title, height - 0.9),
     ):
         put(wrapped(labelled(text), 7.5, room * 72), parse_math=False)
-    # The dollar signs of data are no mathematics.
-    above = "\n".join(
-        filter(None, (typeset("--title", title or ""), labelled(remark).replace("$", r"\$")))
-    )
+    above = typeset("--title", title or "")
     axes.set_title(wrapped(above, 7.5, (width - 0.6) * 72), parse_math=True)
-    if detail := captioned(labelled(detail)):
+    if detail := "; ".join(filter(None, (labelled(remark), captioned(labelled(detail))))):
         # Above it stands the title, if there is one.
         detail = wrapped(detail, SMALL_PT, (width - 0.6) * 72)
         how: Any = {"fontsize": SMALL_PT, "color": "0.35", "parse_math": False}

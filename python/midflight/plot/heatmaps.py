@@ -237,6 +237,10 @@ def heatmaps_figure(data: Spread, *, title: str | None = None, size: Size | None
     room = max(0.3, width - _BESIDE_IN) / in_row * 72
     room_up = ((height - _ABOVE_IN) / lines - _BELOW_IN) * 72
     letters = letters_pt(maps, digits, (room, room_up), signed=colours.is_signed)
+    if letters is None and digits > 1:
+        # Rather one decimal fewer than no numbers.
+        digits -= 1
+        letters = letters_pt(maps, digits, (room, room_up), signed=colours.is_signed)
     hatched = has_below(maps, colours) and letters is None
     detail = _detail(data, maps, is_written=letters is not None, is_hatched=hatched)
     with style():

@@ -16,6 +16,7 @@ _MOST_ENTRIES = 5
 
 __all__ = [
     "few_entries",
+    "is_of_schemes",
     "line_looks",
     "line_named_by",
     "link_look",
@@ -99,6 +100,11 @@ def _colours(values: Sequence[str]) -> list[str]:
     return [to_hex(colormaps[_SCALE](steps[one])) for one in values]
 
 
+def is_of_schemes(column: str) -> bool:
+    """Whether a column has schemes, stacks or congestion controllers."""
+    return column.rpartition(".")[2] in _OF_SCHEMES
+
+
 def schemes_apart(
     column: str, categories: Sequence[str] | None, lines: Sequence[_Line]
 ) -> list[tuple[_Line, Look, int]]:
@@ -108,7 +114,7 @@ def schemes_apart(
 
     A line is a dataclass with a `label`, and lists with an entry for each place.
     """
-    if column.rpartition(".")[2] not in _OF_SCHEMES or len(lines) != 1:
+    if not is_of_schemes(column) or len(lines) != 1:
         return []
     if categories is None or len(categories) > len(SERIES):
         return []

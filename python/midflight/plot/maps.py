@@ -35,8 +35,8 @@ __all__ = [
 _MOST_WRITTEN, _MOST_ACROSS = 150, 16
 #: The largest letters of the values in a map of usual and of many columns, and the smallest.
 _LARGE_PT, _SMALL_PT, _LEAST_PT = 6.5, 5.5, 4.4
-#: The letters have at most this share of the height of a cell.
-_OF_HEIGHT = 0.8
+#: The letters have at most this share of the width and the height of a cell.
+_OF_SIDE = 0.8
 #: Values that are farther from the quartiles than so many times their distance have no say in the
 #: scale of the colours, if they are no more than this share of all.
 _FAR, _FEW = 3.0, 0.15
@@ -61,6 +61,13 @@ _NOTHING: Mapping[str, Any] = {
     "hatch": "xxxx",
     "edgecolor": "0.7",
     "linewidth": 0,
+}
+#: Cells of runs that did not finish, whose words would otherwise be one sentence.
+_NEVER: Mapping[str, Any] = {
+    "facecolor": "white",
+    "edgecolor": "0.75",
+    "linewidth": 0.8,
+    "zorder": 3,
 }
 
 
@@ -174,6 +181,7 @@ def draw_map(
             axes.add_patch(Rectangle((column - 0.5, line - 0.5), 1, 1, **how))
 
     fill(np.isnan(cells), _NOTHING)
+    fill(np.isinf(cells), _NEVER)
     if across * down <= _MOST_WRITTEN:
         # Equal neighbours are two cells.
         for place in range(1, across):
@@ -239,8 +247,8 @@ def _text_pt(shown: Map, texts: Collection[str], room_pt: tuple[float, float]) -
         return None
     most = _SMALL_PT if across > 9 else _LARGE_PT
     widest = max((text_width(one, most) for one in texts), default=0.0)
-    fits = most * 0.94 * wide / across / widest if widest else most
-    fits = min(fits, _OF_HEIGHT * high / max(1, len(shown.cells)))
+    fits = _OF_SIDE * most * wide / across / widest if widest else most
+    fits = min(fits, _OF_SIDE * high / max(1, len(shown.cells)))
     return min(most, fits) if fits >= _LEAST_PT else None
 
 

@@ -113,9 +113,8 @@ def usual_shown(
         places = [key for key in free_axes(axes, compare) if not is_sample(key)]
         places += [*([str(compare)] if compare in axes else []), *free_axes(axes, compare)]
         y = y or next((key for key in places if key != x), None)
-        if not has_by and compare in axes and compare not in (x, y):
-            # What is compared is not pooled.
-            by = [str(compare)] if 1 < len(axes[compare]) <= MOST_MAPS else []
+        if not has_by:
+            by = _usual_maps(axes, compare, {x, y})
     elif not has_by:
         by = usual_by(axes, compare, {x}, apart or ())
         is_one = x == "flow" or "flow" in fixed
@@ -258,6 +257,24 @@ def usual_by(
         if key not in shown and lines * len(axes[key]) <= _MOST_LINES:
             by.append(key)
             lines *= len(axes[key])
+    return by
+
+
+def _usual_maps(
+    axes: Mapping[str, Sequence[str]], compare: str | None, shown: Collection[str | None]
+) -> list[str]:
+    """Return the axes that are not pooled, as their values have maps: what is compared, and
+    schemes, stacks and congestion controllers, as far as there is room.
+    """
+    from midflight.plot.line_looks import is_of_schemes
+
+    apart = [key for key in axes if key == compare or is_of_schemes(key)]
+    by: list[str] = []
+    maps = 1
+    for key in sorted(apart, key=lambda key: key != compare):
+        if key not in shown and len(axes[key]) > 1 and maps * len(axes[key]) <= MOST_MAPS:
+            by.append(key)
+            maps *= len(axes[key])
     return by
 
 
