@@ -282,3 +282,26 @@ def test_the_rate_of_a_recording_is_drawn_at_its_instants() -> None:
     rate = rate_in_use(watch(changed)[0], (0.0, 6.0))
     assert rate.time_s.tolist() == [0, 3.333, 6]
     assert rate.value.tolist() == [20, 7, 7]
+
+
+def test_what_the_old_link_still_delivers_is_in_no_mean_of_the_new_one() -> None:
+    """After a handoff without a gap data are on their way over the old link, for 29 ms here."""
+    plan = Scenario.read("lte-to-egprs").plan(sets={"runs": 1})
+    trace = plan.setup(0).trace(only=["rcv"])
+    arrived, link = trace.column("time_ns"), trace.column("link")
+    drained = max(at for at, one in zip(arrived, link, strict=True) if one == "lte-mobile")
+    assert 1_000_000_000 < drained < 1_100_000_000
+
+    kinds = ("throughput", "delay", "rtt")
+    runs = watch(plan, schemes=["sack", "enhanced"])
+    found: dict[str, tuple[float, float]] = {}
+    for panel in shown_panels(runs, kinds, until_s=30.0)[1]:
+        line = next(one for one in panel.curves if one.scheme == "sack")
+        first = int(np.searchsorted(line.time_s, 1.0, side="right"))
+        found[panel.kind] = float(line.time_s[first]), float(line.value[first])
+    assert found["throughput"][0] == found["delay"][0] == pytest.approx(drained / 1e9 + 1e-9)
+    # The new link has 0.2 Mbit/s and 300 ms in each direction.
+    assert found["throughput"][1] < 0.2
+    assert found["delay"][1] > 300
+    assert 1.0 < found["rtt"][0] < 1.03
+    assert found["rtt"][1] > 300

@@ -261,6 +261,11 @@ class History:
         found: NDArray[np.int64] = rows[codes[rows] == number]
         return found
 
+    def link_codes(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """A number for the link of each of these rows."""
+        found: NDArray[np.int64] = self._table.codes("link")[1][rows].astype(np.int64)
+        return found
+
     def column(self, name: str, *events: str) -> NDArray[Any]:
         """The values of a column of the trace for these events."""
         found: NDArray[Any] = self._table.numpy(name)[self.rows(*events)]

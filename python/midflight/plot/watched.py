@@ -31,6 +31,7 @@ from midflight.plot.curves import (
     is_alone,
     nice,
 )
+from midflight.plot.drained import cuts_of_arrivals, cuts_of_round_trips
 from midflight.plot.followed import followed_of
 from midflight.plot.history import (
     NS_PER_S,
@@ -521,13 +522,13 @@ def _edges(run: WatchedRun, flow: History, window: tuple[float, float], interval
     interval. A mean across these would be seen before its data arrive.
     """
     begin, silent, again = silences(flow, window)
-    cuts = np.array(run.cuts)
+    cuts = np.array(at := cuts_of_arrivals(run, flow))
     own = [
         one
         for one in again[silent > interval].tolist()
         if not (np.abs(cuts - one) < LEAST_SHARE * interval).any()
     ]
-    ends = sorted([*run.cuts, begin, *own])
+    ends = sorted([*at, begin, *own])
     return bin_edges((begin, window[1]), interval, flow.end_ns / NS_PER_S, ends)
 
 
@@ -585,6 +586,7 @@ def _timed(
     kind: str,
     title: str,
     of: Callable[[History], tuple[Values, Values]],
+    cuts: Callable[[WatchedRun, History], list[float]],
     runs: Sequence[WatchedRun],
     window: tuple[float, float],
     interval: float,
@@ -594,7 +596,7 @@ def _timed(
     for run, flow, how in each_line(runs):
         time, value = of(flow)
         seen = inside(time, window)
-        edges = bin_edges(window, interval, flow.end_ns / NS_PER_S, run.cuts)
+        edges = bin_edges(window, interval, flow.end_ns / NS_PER_S, cuts(run, flow))
         found.append(Times(how, edges, time[seen], value[seen], run.gaps))
     unit, scale = unit_of(found)
     curves, detail = lines_of(found, interval, scale)
@@ -609,14 +611,14 @@ def delay_of(flow: History) -> tuple[Values, Values]:
 
 
 def _delay(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
-    return _timed("delay", "One-way delay", delay_of, runs, window, interval)
+    return _timed("delay", "One-way delay", delay_of, cuts_of_arrivals, runs, window, interval)
 
 
 def _rtt(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
     def samples(flow: History) -> tuple[Values, Values]:
         return flow.times("rtt_sample") / NS_PER_S, flow.values("rtt_sample")
 
-    return _timed("rtt", "RTT samples", samples, runs, window, interval)
+    return _timed("rtt", "RTT samples", samples, cuts_of_round_trips, runs, window, interval)
 
 
 _KINDS: Mapping[str, Callable[[Sequence[WatchedRun], tuple[float, float], float], Panel]] = {

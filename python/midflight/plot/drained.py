@@ -1,0 +1,61 @@
+"""Data that still arrive over the link before a handoff, when the node is on the next one."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from midflight.plot.history import NS_PER_S, History
+
+if TYPE_CHECKING:
+    from midflight.plot.curves import WatchedRun
+
+__all__ = ["cuts_of_arrivals", "cuts_of_round_trips"]
+
+#: An interval begins with its first edge.
+_AFTER_S = 1 / NS_PER_S
+#: Samples of the RTT may be whole microseconds.
+_ROUNDED_S = 1e-6
+
+
+def cuts_of_arrivals(run: WatchedRun, flow: History) -> list[float]:
+    """The cuts of a run, in seconds, for means of the data of a flow that arrive: where the last
+    data over the old link arrive after a handoff, the cut is there.
+    """
+    drained = {make: at for make, at, _ in _drains(run, flow)}
+    return sorted(drained.get(one, one) for one in run.cuts)
+
+
+def cuts_of_round_trips(run: WatchedRun, flow: History) -> list[float]:
+    """The same for the samples of the RTT: the cut is where the last ACK over the old link arrives,
+    which is that of the data before the last before the handoff: that of the last may be delayed.
+    """
+    at = flow.times("rtt_sample") / NS_PER_S
+    sent = at - flow.values("rtt_sample")
+    drained = {make: before for make, _, before in _drains(run, flow)}
+    cuts = []
+    for one in run.cuts:
+        old = at[(at > one) & (sent < drained.get(one, 0.0) - _ROUNDED_S)]
+        cuts.append(float(old[-1]) + _AFTER_S if len(old) else one)
+    return sorted(cuts)
+
+
+def _drains(run: WatchedRun, flow: History) -> list[tuple[float, float, float]]:
+    """For each handoff after which data arrive over the old link, and after the last of these over
+    the new one: when it was, when the last of these data arrive, and when those were sent that
+    arrived last before the handoff; in seconds.
+    """
+    arrived, sent = flow.times("rcv") / NS_PER_S, flow.sent_ns("rcv") / NS_PER_S
+    last = np.flatnonzero(np.diff(flow.link_codes(flow.rows("rcv"))))
+    makes = sorted({one["make_ns"] / NS_PER_S for one in run.setup.path_changes})
+    found = []
+    for make, until in pairwise([*makes, np.inf]):
+        within = last[(arrived[last] > make) & (arrived[last] < until)]
+        before = int(np.searchsorted(arrived, make, side="right")) - 1
+        # Where a new link is shorter, data of both arrive in turns.
+        if len(within) == 1 and before >= 0:
+            end = float(arrived[within[0]]) + _AFTER_S
+            found.append((make, end, float(sent[before])))
+    return found
