@@ -52,6 +52,7 @@ from midflight.plot.room import (
     draw_outages,
     seen_holes,
 )
+from midflight.plot.row_ticks import end_below_rows
 from midflight.plot.stalls import without_short_stalls
 from midflight.plot.strokes import (
     LINES,
@@ -433,6 +434,9 @@ def _figure(
             axes.set_ylabel(panel.what)
             axes.set_title(labelled(panel.line), loc="left", fontsize=SMALL_PT, pad=2)
             scale_of(axes, panel, _scale(panel), share_above(rows))
+            if panel.kind != "objects" and _asked_top(panel) is None:
+                # Ends that are asked for have their ticks.
+                end_below_rows(axes, share_above(rows))
             axes.set_title(
                 head, loc="right", fontsize=SMALL_PT, color="0.35", pad=2, parse_math=False
             )

@@ -1,0 +1,74 @@
+"""Axes of values that end below rows of marks: nobody reads a value beside these."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.ticker import Locator
+
+__all__ = ["BELOW_ROWS", "end_below_rows"]
+
+#: The group of the line between the values and the rows.
+BELOW_ROWS = "below the rows"
+#: An axis has so many ticks, unless its values have no room for them.
+_LEAST_TICKS = 3
+
+
+def end_below_rows(axes: Axes, above: float) -> None:
+    """End the ticks of the axis of values, their labels and grid lines, and draw a thin line, below
+    the rows of marks, which take a share of the height `above` that.
+    """
+    from matplotlib.ticker import NullLocator
+
+    if not above:
+        return
+    low, high = axes.get_ylim()
+    is_log = axes.get_yscale() == "log"
+    share = 1 - above
+    end = low * (high / low) ** share if is_log else low + share * (high - low)
+    axis = axes.yaxis
+    axis.set_major_locator(_ended(axis.get_major_locator(), end, may_be_finer=not is_log))
+    if not isinstance(axis.get_minor_locator(), NullLocator):
+        axis.set_minor_locator(_ended(axis.get_minor_locator(), end, may_be_finer=False))
+    thin: Any = {"color": "0.75", "linewidth": 0.5, "zorder": 0.6, "gid": BELOW_ROWS}
+    axes.plot([0, 1], [share, share], transform=axes.transAxes, **thin)
+    if not axes.spines["right"].get_visible():
+        # A frame goes around the rows, too.
+        axes.spines["left"].set_bounds(low, end)
+
+
+def _ended(usual: Locator, end: float, *, may_be_finer: bool) -> Locator:
+    """A locator of the usual ticks up to the end of the values; if these are few, and the ticks
+    `may_be_finer`, of those that the axis would have if it ended there.
+    """
+    from matplotlib.ticker import Locator
+
+    class Ended(Locator):
+        def set_axis(self, axis: Any) -> None:
+            super().set_axis(axis)
+            usual.set_axis(axis)
+
+        def __call__(self) -> Any:
+            found = self._kept(usual())
+            if may_be_finer and len(found) < _LEAST_TICKS:
+                assert self.axis is not None
+                low = min(self.axis.get_view_interval())
+                found = self._kept(usual.tick_values(low, end))
+            return found
+
+        def tick_values(self, vmin: float, vmax: float) -> Any:
+            return self._kept(usual.tick_values(vmin, vmax))
+
+        def view_limits(self, vmin: float, vmax: float) -> Any:
+            return usual.view_limits(vmin, vmax)
+
+        def nonsingular(self, v0: float, v1: float) -> Any:
+            return usual.nonsingular(v0, v1)
+
+        @staticmethod
+        def _kept(ticks: Any) -> list[float]:
+            return [one for one in ticks if one <= end + 1e-9 * abs(end)]
+
+    return Ended()
