@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,9 +12,10 @@ from matplotlib.axes import Axes
 
 from midflight import Flow, Link, Scenario
 from midflight.cli import main
+from midflight.plot.curves import Curve, Panel
 from midflight.plot.line_looks import look_of
-from midflight.plot.panel_scales import CUT
-from midflight.plot.panels import over_time_figure, shown_panels
+from midflight.plot.panel_scales import CUT, peak_words, with_peaks
+from midflight.plot.panels import over_time_figure, panel_rows, shown_panels
 from midflight.plot.stalls import without_short_stalls
 from midflight.plot.strokes import MOST
 from midflight.plot.watched import WatchedRun, watch
@@ -24,9 +27,7 @@ def _panel_of(axes_of: list[Axes], what: str) -> Axes:
 
 @pytest.mark.parametrize("schemes", [["sack"], ["sack", "enhanced", "freeze"]])
 @pytest.mark.parametrize("bands", [None, False])
-def test_queues_without_bands_show_or_tell_their_maxima(
-    schemes: list[str], bands: bool | None
-) -> None:
+def test_queues_without_bands_tell_their_maxima(schemes: list[str], bands: bool | None) -> None:
     """A full queue of 18 packets may have a mean of 2."""
     runs = watch(Scenario.read("wifi-to-lte"), kinds=["queue"], schemes=schemes)
     window, panels = shown_panels(runs, ["queue"], bands=bands)
@@ -36,26 +37,40 @@ def test_queues_without_bands_show_or_tell_their_maxima(
     figure = over_time_figure(runs, panels, window)
     axes = _panel_of(figure.axes, "Queue")
     labels = axes.get_legend_handles_labels()[1]
-    if bands is None:
+    assert MOST not in labels
+    if bands is None and len(schemes) == 1:
+        # Two links that are used one after the other.
         assert axes.get_ylim()[1] > most
-        if len(schemes) > 1:
-            # Each has the colour and the dashes of its line.
-            lines = [line for line in axes.lines if len(line.get_ydata()) > 2]
-            thin = [line for line in lines if line.get_linewidth() <= 0.5]
-            assert any(most in line.get_ydata() for line in thin)
-            looks = {(line.get_color(), str(line.get_linestyle())) for line in thin}
-            assert len(looks) == len(schemes)
-            assert looks <= {
-                (line.get_color(), str(line.get_linestyle())) for line in lines if line not in thin
-            }
-        else:
-            # Two links that are used one after the other.
-            tops = [one.get_paths()[0].vertices[:, 1].max() for one in axes.collections]
-            assert max(tops) == most
-        assert (MOST in labels) == (len(schemes) > 1)
+        tops = [one.get_paths()[0].vertices[:, 1].max() for one in axes.collections]
+        assert max(tops) == most
+        assert "largest: " not in axes.get_title("right")
     else:
         assert f"largest: {most:g} packets, " in axes.get_title("right")
-        assert MOST not in labels
+        # The lines are the means alone, and fill the panel.
+        lines = [line for line in axes.lines if len(line.get_ydata()) > 2]
+        means = max(float(np.nanmax(line.get_ydata())) for line in lines)
+        assert means == max(float(np.nanmax(one.value)) for one in queues)
+        # The table has both.
+        rows = list(panel_rows(panels))
+        assert max(row[9] for row in rows if isinstance(row[9], float)) == most
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_of_many_different_queues_the_text_has_the_least_and_the_most(count: int) -> None:
+    time = np.array([0.0, 1.0, 2.0])
+
+    def queue(place: int) -> Curve:
+        most = np.array([1.0, 10.0 * (place + 1), 1.0])
+        how: Any = {"low": np.zeros(3), "high": most, "look": place}
+        return Curve(f"scheme {place}", "queue", time, np.array([1.0, 3.0, 1.0]), **how)
+
+    panel = Panel("queue", "Queue", "packets", [queue(place) for place in range(count)])
+    assert peak_words(with_peaks(panel), None) == ""
+    words = peak_words(with_peaks(replace(panel, has_bands=False)), None)
+    if count == 2:
+        assert words == "largest: 20 packets, scheme 1; 10 packets, scheme 0"
+    else:
+        assert words == "largest: 10 to 40 packets"
 
 
 def _silent(runs: list[WatchedRun], size: float) -> list[list[tuple[float, float]]]:

@@ -121,8 +121,6 @@ class Panel:
     lacks: Sequence[str] = ()
     #: Whether ranges and maxima are drawn around lines that have some.
     has_bands: bool = True
-    #: Whether queues without ranges have their maxima.
-    has_maxima: bool = True
     #: Whether its marks are those that the user has asked for.
     are_marks_asked: bool = False
     #: The line that it alone shows, where each line has a panel of its own.

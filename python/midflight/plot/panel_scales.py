@@ -60,6 +60,8 @@ _MARGIN = 1.08
 _NEAR_PEAK = 1.15
 #: What the longest time of a line is called in other panels than those of times.
 _MOST_OF = {"queue": "largest"}
+#: Of so many different largest queues each is told with its line.
+_MOST_TOLD = 3
 #: The group of the arrowheads at lines that leave the axis.
 CUT = "above the axis"
 #: The height of an arrowhead.
@@ -172,10 +174,10 @@ def _tops(panel: Panel) -> tuple[float, float]:
 
 def with_peaks(panel: Panel, repeated: Collection[str] = ()) -> Panel:
     """Return a panel of times with the longest one of each line, also if its lines are drawn
-    without their maxima, or of queues that are. Lines that are `repeated` have those of another
-    one.
+    without their maxima, or of queues that are without bands. Lines that are
+    `repeated` have those of another one.
     """
-    is_of_queues = panel.kind == "queue" and not (panel.has_bands or panel.has_maxima)
+    is_of_queues = panel.kind == "queue" and not panel.has_bands
     if panel.kind not in _OF_TIMES and not is_of_queues:
         return panel
     peaks = []
@@ -194,9 +196,12 @@ def with_peaks(panel: Panel, repeated: Collection[str] = ()) -> Panel:
 
 def _peaks_above(panel: Panel, yscale: str | None) -> list[Peak]:
     """The longest times of lines that are above all that the axis is made for: those are told, but
-    for those that it has room for and that are drawn.
+    for those that it has room for and that are drawn. Queues that are drawn as means are all told.
     """
     top, _ = _tops(panel)
+    if panel.kind == "queue":
+        # The mean of a full queue may be small, and that of any other line large.
+        return [*panel.peaks] if panel.peaks and panel.peaks[0].value > 0 else []
     reached = top
     if least_of(panel, yscale) is None:
         top = _cut_at(panel, yscale) or top
@@ -216,21 +221,25 @@ def _with_near_peaks(panel: Panel, most: float) -> float:
 
 
 def peak_words(panel: Panel, yscale: str | None) -> str:
-    """What to say of the longest times or queues of the lines that are above the axis, if there are
-    some.
+    """What to say of the longest times of the lines that are above the axis, if there are some, and
+    of the largest queues; of many different ones, from where to where they are.
     """
     lines = {one.label for one in panel.curves if one.draw in ("steps", "line", "dots", "queue")}
     words: dict[str, list[str]] = {}
     for value, label, _, _ in _peaks_above(panel, yscale):
         # In the unit of the axis.
         words.setdefault(f"{_three_digits(value)} {panel.unit}", []).append(labelled(label))
+    told = _MOST_OF.get(panel.kind, "longest")
+    if panel.kind == "queue" and len(words) > _MOST_TOLD:
+        least, most = (_three_digits(panel.peaks[place].value) for place in (-1, 0))
+        return f"{told}: {least} to {most} {panel.unit}"
     each = [
         f"{text}, {'each' if len(of) == len(lines) else ' and '.join(of)}"
         if len(lines) > 1
         else text
         for text, of in words.items()
     ]
-    return f"{_MOST_OF.get(panel.kind, 'longest')}: {'; '.join(each)}" if words else ""
+    return f"{told}: {'; '.join(each)}" if words else ""
 
 
 def _three_digits(value: float) -> str:

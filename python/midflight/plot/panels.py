@@ -212,11 +212,7 @@ def shown_panels(
         one.show(window)
     how: Any = {"width_in": width, "marks": marks}
     panels = panels_of(runs, kinds, window, interval_s, **how)
-    # Those of both directions would cross each other all the time.
-    has_maxima = bands is not False and not any(len(runs) == 1 and one.other_links for one in runs)
-    return window, [
-        replace(one, has_bands=has_bands(one, bands), has_maxima=has_maxima) for one in panels
-    ]
+    return window, [replace(one, has_bands=has_bands(one, bands)) for one in panels]
 
 
 def has_bands(panel: Panel, asked: bool | None = None) -> bool:
@@ -265,18 +261,9 @@ def _line_by_line(panel: Panel) -> list[Panel]:
 
 
 def _without_bands(panel: Panel) -> Panel:
-    """A panel whose lines have no ranges around them and no maxima; but queues keep theirs if these
-    are not declined: the mean of a full queue may be small.
-    """
+    """A panel whose lines have no ranges around them and no maxima."""
     curves = [
-        replace(
-            one,
-            low=None,
-            high=None,
-            most=one.high if one.draw == "queue" and panel.has_maxima else None,
-        )
-        if one.draw in LINES[:-1]
-        else one
+        replace(one, low=None, high=None, most=None) if one.draw in LINES[:-1] else one
         for one in panel.curves
     ]
     return replace(panel, curves=curves, detail=re.sub(", band: [^;]*", "", panel.detail))
