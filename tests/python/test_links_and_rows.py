@@ -10,6 +10,7 @@ import pytest
 
 from midflight import Flow, Link, Scenario
 from midflight.cli import main
+from midflight.plot import figure_of, plot_over_time
 from midflight.plot.line_looks import look_of
 from midflight.plot.panel_scales import hidden_rate
 from midflight.plot.panels import over_time_figure, shown_panels
@@ -109,6 +110,17 @@ def test_a_link_that_a_linear_axis_hides_is_told(
     assert main(words) == 0
     said = capsys.readouterr().err
     assert "has 0.4 Mbit/s at the least, 0.2 % of the axis; --yscale throughput=log" in said
+    above = "sat: 0.4 Mbit/s, under 2 % of the axis"
+
+    def text_above(**how: Any) -> str:
+        axes = figure_of(plot_over_time, Scenario.read(file), ["throughput"], **how).axes[-1]
+        return str(axes.get_title("right"))
+
+    assert text_above().endswith(f"; {above}")
+    others: list[dict[str, Any]]
+    others = [{"yscale": "log"}, {"ylim": (0, 1)}, {"until_s": 17.0}, {"from_s": 18.5}]
+    for how in others:
+        assert "under 2 %" not in text_above(**how)
     assert main([*words, "--yscale", "log"]) == 0
     assert "--yscale" not in capsys.readouterr().err
     assert main([*words, "--from", "18.5 s"]) == 0

@@ -36,6 +36,7 @@ from midflight.plot.panel_scales import (
     off_scale,
     peak_words,
     scale_of,
+    slow_links,
     with_one_scale,
     with_peaks,
     within_scale,
@@ -362,7 +363,8 @@ def _figure(
     panels = [without_short_stalls(panel, window) for panel in panels]
     panels = [without_overlaps(without_many(panel, room), room) for panel in panels]
     heads = [
-        _head(one, () if number else lacks, room, _scale(one)) for number, one in enumerate(panels)
+        _head(one, () if number else lacks, room, _scale(one), stretches)
+        for number, one in enumerate(panels)
     ]
     written = sum(len(one.splitlines()) for one in heads)
     usual = band_in + PANEL_IN * len(panels) + _LINE_IN * written + _AROUND_IN
@@ -536,16 +538,23 @@ def _draw_gaps(
         axes.plot([], [], color="0.5", linewidth=_GAP_PT, alpha=0.5, label=_GAP)
 
 
-def _head(panel: Panel, others: Sequence[str], room: Room, yscale: str | None) -> str:
+def _head(
+    panel: Panel,
+    others: Sequence[str],
+    room: Room,
+    yscale: str | None,
+    stretches: Sequence[Stretch],
+) -> str:
     """The text above a panel: the lines of this and other panels without values, then the meaning
-    of its values, and what is above the axis.
+    of its values, what is above the axis, and links that are too slow for it.
     """
     is_log = least_of(panel, yscale) is not None
     above = "" if is_log else off_scale(panel, _asked_top(panel))
     # Its axis names the panel.
     lacks = (one.removeprefix(f"{panel.kind}: ") for one in panel.lacks)
     detail = labelled(panel.detail)
-    own = "; ".join(filter(None, (detail, peak_words(panel, yscale), above)))
+    slow = labelled(slow_links(panel, yscale, stretches, _asked_top(panel)))
+    own = "; ".join(filter(None, (detail, peak_words(panel, yscale), above, slow)))
     lines = [captioned(one) for one in (*map(labelled, (*others, *lacks)), own)]
     return "\n".join(wrapped(one, SMALL_PT, (room.width_in - 0.35) * 72) for one in lines if one)
 
