@@ -27,6 +27,8 @@ RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name 
 PYTHON_SOURCES := pyproject.toml README.md $(shell find python lab -type f \
 	-not -name '*.so' -not -path '*/__pycache__/*' -not -path '*/.*')
 
+FUZZ_TARGETS := $(addprefix fuzz-,acks paths scenario drill wire)
+
 .PHONY: demo lab test test-rust test-python wheel docs verify verify-linux golden bench budget budget-update fuzz $(FUZZ_TARGETS) no-fuzz profile clean
 .DELETE_ON_ERROR:
 
@@ -102,7 +104,6 @@ FUZZ_HOST := $(shell rustc -vV | sed -n 's/^host: //p')
 FUZZ_COVERAGE := -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
 	-Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
 	-Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing
-FUZZ_TARGETS := $(patsubst %,fuzz-%,acks paths scenario drill wire)
 FUZZ_SEEDS_scenario := python/midflight/scenarios
 FUZZ_SEEDS_drill := $(wildcard drills/rfc*) drills/as-brought
 

@@ -307,26 +307,28 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
 def _maps(
     asked: Sweep, columns: Columns, metric: str, sides: Sequence[str], image: Any
 ) -> Iterator[dict[str, str]]:
-    """Yield maps over two axes of each flow, one for each value that is compared. Flows, which may
-    be as unlike as a video and a transfer, are not taken together, and have colours of their own.
+    """Yield maps over two axes of each flow, one for each value that is compared, or, if none is,
+    for each scheme (`usual_maps`). Flows, which may be as unlike as a video and a transfer, are not
+    taken together, and have colours of their own.
     """
     from midflight.plot.axis import measured_flows, pooled_words
     from midflight.plot.heatmaps import map_colours, map_of
     from midflight.plot.names import column_name
     from midflight.plot.spread import spread_figure, spread_of
-    from midflight.plot.usual import MOST_MAPS
+    from midflight.plot.usual import MOST_MAPS, usual_maps
 
     values = [""] if asked.compare is None else list(asked.axes[asked.compare])
     values, left_out = values[:_MOST_MAPS], values[_MOST_MAPS:]
     flows = measured_flows(columns, metric, {})
-    most = max(1, _MOST_MAPS // len(values))
-    how: Any = {"value": metric, "x": sides[0], "y": sides[1]}
+    by = usual_maps(asked.axes, None, sides) if asked.compare is None else [asked.compare]
+    maps = len(values) * math.prod(len(asked.axes[key]) for key in by if key != asked.compare)
+    most = max(1, _MOST_MAPS // maps)
+    how: Any = {"value": metric, "x": sides[0], "y": sides[1], "by": by}
     for flow in flows[:most]:
         found = []
         for place in range(0, len(values), MOST_MAPS):
             where = {"flow": [flow]}
             if asked.compare is not None:
-                how["by"] = [asked.compare]
                 where[asked.compare] = values[place : place + MOST_MAPS]
             found.append((where, spread_of(columns, "heatmap", where=where, **how)))
         # The same colour is the same value in all of them.

@@ -12,7 +12,7 @@ from midflight import Flow, Link, Scenario
 from midflight.cli import main
 from midflight.plot import figure_of, plot_over_time
 from midflight.plot.line_looks import look_of
-from midflight.plot.panel_scales import hidden_rate
+from midflight.plot.panel_scales import slow_links
 from midflight.plot.panels import over_time_figure, shown_panels
 from midflight.plot.style import LINKS, SERIES
 from midflight.plot.usual import usual_kinds
@@ -109,7 +109,7 @@ def test_a_link_that_a_linear_axis_hides_is_told(
     words = ["plot", str(file), "--kind", "throughput", "--out", str(tmp_path / "a.svg")]
     assert main(words) == 0
     said = capsys.readouterr().err
-    assert "has 0.4 Mbit/s at the least, 0.2 % of the axis; --yscale throughput=log" in said
+    assert "sat: 0.4 Mbit/s, under 2 % of the axis; --yscale throughput=log" in said
     above = "sat: 0.4 Mbit/s, under 2 % of the axis"
 
     def text_above(**how: Any) -> str:
@@ -127,4 +127,4 @@ def test_a_link_that_a_linear_axis_hides_is_told(
     assert "--yscale" not in capsys.readouterr().err
     runs = watch(Scenario.read("wifi-to-lte"), kinds=["throughput"])
     _, (panel,) = shown_panels(runs, ["throughput"])
-    assert hidden_rate(panel, None) == ""
+    assert slow_links(panel, None, runs[0].stretches) == ""

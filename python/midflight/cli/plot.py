@@ -569,12 +569,12 @@ def write_panels(
 ) -> None:
     """Write a figure of panels over time."""
     from midflight.plot.marks import check_marks
-    from midflight.plot.panel_scales import hidden_rate
+    from midflight.plot.panel_scales import slow_links
     from midflight.plot.panels import over_time_figure, panel_rows, path_rows, shown_panels
     from midflight.plot.room import HEAD
     from midflight.plot.style import check_format, figure_bytes, labelled
     from midflight.plot.together import repeated_lines
-    from midflight.plot.watched import watch, without_requests
+    from midflight.plot.watched import longest, watch, without_requests
 
     suffix = check_format(Path(out))
     check_marks(marks)
@@ -591,9 +591,10 @@ def write_panels(
         note(why)
     for panel in panels:
         scales = how["yscale"] or {}
-        if hidden := hidden_rate(panel, scales.get(panel.kind, scales.get(""))):
+        scale = scales.get(panel.kind, scales.get(""))
+        if slow := slow_links(panel, scale, longest(runs).stretches):
             note(
-                f"{panel.kind}: {hidden}; --yscale {panel.kind}=log shows it, and --from and "
+                f"{panel.kind}: {slow}; --yscale {panel.kind}=log shows it, and --from and "
                 "--until the time with that link alone"
             )
     for line, other in repeated_lines(runs).items():

@@ -43,19 +43,19 @@ def cuts_of_round_trips(run: WatchedRun, flow: History) -> list[float]:
 
 
 def _drains(run: WatchedRun, flow: History) -> list[tuple[float, float, float]]:
-    """For each handoff after which data arrive over the old link, and after the last of these over
-    the new one: when it was, when the last of these data arrive, and when those were sent that
-    arrived last before the handoff; in seconds.
+    """For each handoff after which data arrive over the old link: when it was, when the last of
+    these arrive, and when the data were sent that arrived last before the handoff; in seconds.
     """
     arrived, sent = flow.times("rcv") / NS_PER_S, flow.sent_ns("rcv") / NS_PER_S
-    last = np.flatnonzero(np.diff(flow.link_codes(flow.rows("rcv"))))
+    links = flow.link_codes(flow.rows("rcv"))
     makes = sorted({one["make_ns"] / NS_PER_S for one in run.setup.path_changes})
     found = []
     for make, until in pairwise([*makes, np.inf]):
-        within = last[(arrived[last] > make) & (arrived[last] < until)]
-        before = int(np.searchsorted(arrived, make, side="right")) - 1
-        # Where a new link is shorter, data of both arrive in turns.
-        if len(within) == 1 and before >= 0:
-            end = float(arrived[within[0]]) + _AFTER_S
-            found.append((make, end, float(sent[before])))
+        first, end = np.searchsorted(arrived, (make, until), side="right").tolist()
+        if not first:
+            continue
+        is_old = links[first:end] == links[first - 1]
+        if is_old.any() and not is_old.all():
+            last = first + int(np.flatnonzero(is_old)[-1])
+            found.append((make, float(arrived[last]) + _AFTER_S, float(sent[first - 1])))
     return found

@@ -158,8 +158,7 @@ def draw_map(
 
     Their numbers, with so many decimals, are written in letters of a size (`letters_pt`); without
     one, cells below 0 are hatched, and changes that may be none have a circle. Cells without a
-    value are grey. `room_pt` is the width of the
-    map.
+    value are grey. `room_pt` is the width of the map.
     """
     from matplotlib.colors import LogNorm, Normalize
     from matplotlib.patches import Rectangle

@@ -27,6 +27,7 @@ from midflight.plot.applications import (
     stalls_of,
 )
 from midflight.plot.curves import Curve, WatchedRun
+from midflight.plot.drained import cuts_of_arrivals
 from midflight.plot.history import NS_PER_S, History, Steps
 from midflight.plot.marks import GROUPS
 from midflight.plot.room import extremes
@@ -138,7 +139,7 @@ class Line:
             "flow": labelled(flow.flow),
             "look": self.run.looks[self.place],
             "end": flow.end_ns,
-            **_arrived(flow, self._unit_ns, payload, _cuts(self.run)),
+            **_arrived(self.run, flow, self._unit_ns, payload),
         }
 
     @cached_property
@@ -246,11 +247,6 @@ def _greatest(lines: Sequence[Line], most: int, of: Callable[[int], tuple[int, i
     return low
 
 
-def _cuts(run: WatchedRun) -> Ints:
-    """The instants that no interval of means contains."""
-    return _ns(np.array(run.cuts, np.float64))
-
-
 def path_data(run: WatchedRun, rate: Curve) -> dict[str, Any]:
     """What a run's flows share: the rate of the link in use, the links and the handovers of their
     recordings, what happens to the path, and the instants at which the intervals of means are cut.
@@ -268,7 +264,7 @@ def path_data(run: WatchedRun, rate: Curve) -> dict[str, Any]:
         "moments": [[time, kind, labelled(label)] for time, kind, label in first.moments],
         "outages": [list(outage) for outage in run.moments.outages if outage[0] < end],
         "holes": [[*one] for _, one in run.holes],
-        "cuts": _cuts(run).tolist(),
+        "cuts": _ns(np.array(run.cuts, np.float64)).tolist(),
         "end": end,
     }
 
@@ -357,11 +353,13 @@ def _sampled(run: WatchedRun, link: str | None) -> tuple[Steps, Steps, Steps]:
     return Steps(time, mean), Steps(time, least), Steps(time, most)
 
 
-def _arrived(flow: History, unit_ns: int, payload: int, cuts: Ints) -> dict[str, Any]:
-    """The bytes that have arrived by each multiple of a unit of time, the last ones by the end; and
-    by each of the cuts; and when the first data arrive, and data after each of the longest times
-    without any.
+def _arrived(run: WatchedRun, flow: History, unit_ns: int, payload: int) -> dict[str, Any]:
+    """The bytes that have arrived by each multiple of a unit of time, the last ones by the end; the
+    instants at which the intervals of means are cut, if they are not those of the path, and the
+    bytes by each; and when the first data arrive, and data after each of the longest times without
+    any.
     """
+    cuts = _ns(np.array(own := cuts_of_arrivals(run, flow), np.float64))
     # Where the packets' sizes are unknown, all segments are full.
     sizes = flow.sizes("rcv")
     sums = np.concatenate([[0.0], np.cumsum(np.where(np.isnan(sizes), payload, sizes))])
@@ -382,6 +380,7 @@ def _arrived(flow: History, unit_ns: int, payload: int, cuts: Ints) -> dict[str,
     )
     return {
         "bytes": packed(by_unit),
+        **({} if own == run.cuts else {"cuts": cuts.tolist()}),
         "cutBytes": packed(by_cut),
         "resumed": resumed.tolist(),
     }

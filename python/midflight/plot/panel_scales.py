@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,6 @@ __all__ = [
     "CUT",
     "SCALED",
     "SPANS",
-    "hidden_rate",
     "least_of",
     "mark_cut_lines",
     "off_scale",
@@ -118,60 +117,38 @@ def least_of(panel: Panel, yscale: str | None) -> float | None:
     return found
 
 
-def hidden_rate(panel: Panel, yscale: str | None, top: float | None = None) -> str:
-    """What to say of a path that is for some time so slow that its rate, and what the flows take of
-    it, are a line at the foot of a linear axis, which ends at `top` if that was asked for.
-    """
-    top = _top_of_rates(panel, yscale, top)
-    for _, rates in _hidden_rates(panel, top):
-        least = float(rates.min())
-        return (
-            f"the link in use has {_three_digits(least)} Mbit/s at the least, "
-            f"{100 * least / top:.1g} % of the axis"
-        )
-    return ""
-
-
 def slow_links(
     panel: Panel, yscale: str | None, stretches: Sequence[Stretch], top: float | None = None
 ) -> str:
-    """What the text above a panel says of links that are so slow that they look like an outage;
-    `stretches` are the times in which each is in use.
+    """What to say of links that are for some time so slow that their rate, and what the flows take
+    of it, are a line at the foot of a linear axis of throughputs, as in an outage; "" of none.
+
+    The axis ends at `top` if that was asked for; `stretches` are the times in which each link is in
+    use.
     """
-    top = _top_of_rates(panel, yscale, top)
+    if panel.kind != "throughput" or least_of(panel, yscale) is not None:
+        return ""
+    most, behind = _tops(panel)
+    top = top or (behind if behind <= _FAR * most else most)
     starts = np.array([one.from_ns for one in stretches]) / NS_PER_S
     found: dict[str, list[float]] = {}
-    for time, rates in _hidden_rates(panel, top):
+    for one in (one for one in panel.curves if one.draw == "area"):
+        lasts, begins, rates = np.diff(one.time_s), one.time_s[:-1], one.value[:-1]
+        is_hidden = (rates > 0) & (rates < _HIDDEN * top)
+        if lasts[is_hidden].sum() <= _HIDDEN_FOR * lasts.sum():
+            continue
         # A mean begins with its link.
-        places = np.searchsorted(starts, time + 1e-9, side="right") - 1
-        for place, rate in zip(places.tolist(), rates.tolist(), strict=True):
+        places = np.searchsorted(starts, begins[is_hidden] + 1e-9, side="right") - 1
+        for place, rate in zip(places.tolist(), rates[is_hidden].tolist(), strict=True):
             name = stretches[place].link if 0 <= place < len(stretches) else ""
             found.setdefault(name or "the link in use", []).append(rate)
     words = []
     for name, each in found.items():
-        least, most = _three_digits(min(each)), _three_digits(max(each))
-        words.append(f"{name}: {least if least == most else f'{least} to {most}'} Mbit/s")
+        least, most_rate = _three_digits(min(each)), _three_digits(max(each))
+        shown = least if least == most_rate else f"{least} to {most_rate}"
+        words.append(f"{name}: {shown} Mbit/s")
     share = f"under {100 * _HIDDEN:g} % of the axis"
     return f"{'; '.join(words)}, {share}" if words else ""
-
-
-def _top_of_rates(panel: Panel, yscale: str | None, top: float | None) -> float:
-    """Where a linear axis of throughputs ends, `top` if that was asked for; 0 for other axes."""
-    if panel.kind != "throughput" or least_of(panel, yscale) is not None:
-        return 0.0
-    most, behind = _tops(panel)
-    return top or (behind if behind <= _FAR * most else most)
-
-
-def _hidden_rates(panel: Panel, top: float) -> Iterator[tuple[Values, Values]]:
-    """Yield the rates of links, and when they begin, that are a line at the foot of an axis which
-    ends at `top`, if they are long enough.
-    """
-    for one in (one for one in panel.curves if one.draw == "area"):
-        lasts, rates = np.diff(one.time_s), one.value[:-1]
-        is_hidden = (rates > 0) & (rates < _HIDDEN * top)
-        if lasts[is_hidden].sum() > _HIDDEN_FOR * lasts.sum():
-            yield one.time_s[:-1][is_hidden], rates[is_hidden]
 
 
 def with_one_scale(panels: Sequence[Panel], yscale_of: Callable[[Panel], str | None]) -> list[str]:
@@ -212,8 +189,8 @@ def _tops(panel: Panel) -> tuple[float, float]:
 
 def with_peaks(panel: Panel, repeated: Collection[str] = ()) -> Panel:
     """Return a panel of times with the longest one of each line, also if its lines are drawn
-    without their maxima, or of queues that are without bands. Lines that are
-    `repeated` have those of another one.
+    without their maxima, or of queues that are without bands. Lines that are `repeated` have those
+    of another one.
     """
     is_of_queues = panel.kind == "queue" and not panel.has_bands
     if panel.kind not in _OF_TIMES and not is_of_queues:

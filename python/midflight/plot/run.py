@@ -212,12 +212,11 @@ def run_figure(
         for row in grid:
             figure.align_ylabels(row[0])
         figure.align_ylabels(grid[:, 0])
-        # What is written beside a line of the last run needs no entry.
-        # The names would take the room of more columns.
-        has_room = len(runs) <= _MOST_WITH_NAMES
-        told = [*_named_lines([*windows][-1:] if has_room else (), _OF_WINDOWS)]
-        told += _named_lines([*timers][-1:] if has_room else (), _OF_TIMERS)
-        entries = {name: one for name, one in entries.items() if name not in told}
+        if len(runs) <= _MOST_WITH_NAMES:
+            # A line whose name is beside it needs no entry. With more columns there is no room.
+            told = [*_named_lines([*windows][-1:], _OF_WINDOWS)]
+            told += _named_lines([*timers][-1:], _OF_TIMERS)
+            entries = {name: one for name, one in entries.items() if name not in told}
         entries = joined_timeouts(entries)
         kinds = PANELS[:1] if kind == "time-sequence" else PANELS[-len(rows) :]
         named = [(one, axes) for one, row in zip(kinds, grid, strict=True) for axes in row]

@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -370,15 +371,13 @@ SERIES: Sequence[Look] = (
 
 #: The lines of links in a figure, and their colours: in the direction of the data, and lighter in
 #: the other one.
-_OF_LINKS: Sequence[str | tuple[int, tuple[float, ...]]] = (
-    *("-", _DASH, (0, (6.0, 1.4, 1.2, 1.4)), _DOT),
-)
+_OF_LINKS: Sequence[Any] = ("-", _DASH, (0, (6.0, 1.4, 1.2, 1.4)), _DOT)
 _LINK_COLOURS = ("#444b52", "#939ba3")
 #: The looks of links by their order in a scenario, first in the direction of the data. No scheme
 #: has their colours; areas of rates and the band of links are grey, too.
 LINKS: Sequence[Look] = tuple(
-    replace(SERIES[place], colour=_LINK_COLOURS[place // 4], line=_OF_LINKS[place % 4])
-    for place in range(8)
+    replace(SERIES[place], colour=colour, line=line)
+    for place, (colour, line) in enumerate(product(_LINK_COLOURS, _OF_LINKS))
 )
 
 #: The places in `SERIES` of the looks that common schemes, controllers, stacks and profiles have.

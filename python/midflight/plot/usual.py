@@ -29,6 +29,7 @@ __all__ = [
     "usual_by",
     "usual_figure",
     "usual_kinds",
+    "usual_maps",
     "usual_rows",
     "usual_shown",
 ]
@@ -114,7 +115,7 @@ def usual_shown(
         places += [*([str(compare)] if compare in axes else []), *free_axes(axes, compare)]
         y = y or next((key for key in places if key != x), None)
         if not has_by:
-            by = _usual_maps(axes, compare, {x, y})
+            by = usual_maps(axes, compare, {x, y})
     elif not has_by:
         by = usual_by(axes, compare, {x}, apart or ())
         is_one = x == "flow" or "flow" in fixed
@@ -260,7 +261,7 @@ def usual_by(
     return by
 
 
-def _usual_maps(
+def usual_maps(
     axes: Mapping[str, Sequence[str]], compare: str | None, shown: Collection[str | None]
 ) -> list[str]:
     """Return the axes that are not pooled, as their values have maps: what is compared, and

@@ -116,7 +116,7 @@ function madeEdges(cuts, step, end, begin = 0) {
  * did for longer than an interval, unless the path is cut there.
  */
 function edgesOf(run, step) {
-  const { path: { cuts }, resumed: [[, begin], ...resumed], end } = run;
+  const { cuts, resumed: [[, begin], ...resumed], end } = run;
   if (!run.edges || run.edges.size > 8) run.edges = new Map();
   if (!run.edges.has(step)) {
     const isCut = time => { const k = lower(cuts, time - .25 * step); return k < cuts.length && Math.abs(cuts[k] - time) < .25 * step; };
@@ -132,7 +132,7 @@ function edgesOf(run, step) {
  * of a time without arrivals, when data arrive after it, and the bytes by then, the first one of the first data.
  */
 function means(run, unit, per, from, until) {
-  const { path: { cuts }, bytes, cutBytes, end } = run, all = edgesOf(run, per * unit), t = [], v = [];
+  const { cuts, bytes, cutBytes, end } = run, all = edgesOf(run, per * unit), t = [], v = [];
   const byResumed = new Map(run.resumed.map(([, time, had]) => [time, had]));
   const by = time => {
     if (time >= end) return bytes[bytes.length - 1];

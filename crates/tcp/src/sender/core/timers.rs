@@ -152,10 +152,16 @@ impl Timers {
         let due = match self.wheel {
             // It stays in its bucket.
             Some((same, due)) if same == tick && due > now => due,
-            _ => clock.rings_at(begun, ticks, self.rang == Some(begun)),
+            _ => self.bucket_ends(clock, begun, ticks),
         };
         self.wheel = Some((tick, due));
         self.running = Some((due, now));
+    }
+
+    /// When the bucket ends of a timer that is set in tick `begun` for this many ticks.
+    #[inline(always)]
+    fn bucket_ends(&self, clock: Jiffies, begun: u64, ticks: u64) -> Instant {
+        clock.rings_at(begun, ticks, self.rang == Some(begun))
     }
 
     /// The next timer in the slot is put into the bucket of its own time.
@@ -215,12 +221,13 @@ impl Timers {
         self.run_persist(now, clock, wait);
     }
 
+    /// Sets the persist timer, which waits on the timer wheel like any other (tcp_reset_xmit_timer()).
     fn run_persist(&mut self, now: Instant, clock: Jiffies, wait: Duration) {
         let due = if clock.hz == 0 {
             now + wait
         } else {
-            let (begun, ticks) = (clock.count(now), clock.of_micros(wait.as_nanos() / 1000));
-            clock.rings_at(begun, ticks, self.rang == Some(begun))
+            let ticks = clock.of_micros(wait.as_nanos() / 1000);
+            self.bucket_ends(clock, clock.count(now), ticks)
         };
         self.running = Some((due, now));
     }
