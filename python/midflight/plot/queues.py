@@ -193,7 +193,7 @@ def queue_panel(
                 of_flows = bin_edges(window, means, end_s, run.cuts)
                 curves += _backlogs(run, at, link, of_flows)
         curves += _timeouts_at(run, curves, alone=alone)
-    detail = f"means of {interval:g} s, band: smallest to largest" if is_binned else ""
+    detail = f"means of {interval:g} s, band: smallest to largest sample" if is_binned else ""
     together = {one.link for one in curves if one.draw == "queue" and ", " in one.link}
     if together:
         # A queue at a link that is no longer in use counts, too.
