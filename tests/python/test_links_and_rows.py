@@ -67,7 +67,6 @@ def test_rows_of_losses_have_their_number() -> None:
     acks = sum(len(flow.lost_acks()[0]) for flow in runs[0].flows)
     said = axes.get_title("right").replace("\n", " ")
     assert f"not marked: {acks} lost ACKs" in said
-    assert f" marks for {sum(lost)} lost data packets" in said
     window, panels = shown_panels(runs, ["queue"], marks=["losses", "acks"])
     axes = over_time_figure(runs, panels, window).axes[-1]
     texts = [text.get_text() for text in axes.texts]

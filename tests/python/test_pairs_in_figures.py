@@ -79,7 +79,7 @@ def test_lines_without_pairs_are_named() -> None:
     why = "no pairs, as sack or the other one did not finish"
     assert f"{why}: 160 ms everywhere, 40 ms at 4 s and 6 s" in said
     said = said_in(interval(compared(lost("160ms"))))
-    assert f"{why}: 160 ms; lines stand" in said
+    assert said.endswith(f"{why}: 160 ms")
     assert "no pairs" not in said_in(interval(compared({})))
     # One line of those of a delay.
     said = said_in(interval(compared({("freeze", "40ms", "6s"): 0})))
@@ -279,7 +279,6 @@ def test_caps_of_whiskers_are_narrower_than_the_way_between_lines(lines: int, is
 
 
 def test_points_far_apart_stand_at_their_number() -> None:
-    words = "lines stand side by side"
     columns = compared({})
     columns["ratio"] = [-0.2 if one == "freeze" else 0.4 for one in columns["value"]]
     columns["ratio_low"] = [one - 0.01 for one in columns["ratio"]]
@@ -289,23 +288,20 @@ def test_points_far_apart_stand_at_their_number() -> None:
     axes = interval(columns, by=["value"])
     drawn = [line for line in axes.lines if line.get_label() in SCHEMES]
     assert [line.get_xdata().tolist() for line in drawn] == [[1.0, 2.0, 4.0, 6.0]] * 2
-    assert words not in said_in(axes)
     columns["ratio_high"] = [1.0] * len(rows)
     axes = interval(columns, by=["value"])
     drawn = [line for line in axes.lines if line.get_label() in SCHEMES]
     assert all(a < b for a, b in zip(*(line.get_xdata() for line in drawn), strict=True))
-    assert words in said_in(axes)
     # Medians and quartiles, too.
-    for above, is_said in ((0.0, True), (9e9, False)):
+    for above, is_aside in ((0.0, True), (9e9, False)):
         table = {
             "x": [1, 1, 2, 2] * 2,
             "s": [*"aaaabbbb"],
             "duration_ns": [1e9, 2e9, 1e9, 2e9] + [above + one for one in (1e9, 2e9, 1e9, 2e9)],
         }
         (axes,) = figure_of(plot_axis, table, x="x", y="duration_ns", by=["s"]).axes
-        assert (words in said_in(axes)) == is_said
         first = next(line for line in axes.lines if line.get_label() == "a")
-        assert (first.get_xdata().tolist() == [1.0, 2.0]) != is_said
+        assert (first.get_xdata().tolist() == [1.0, 2.0]) != is_aside
 
 
 def test_lines_of_numbers_have_the_colours_of_a_scale() -> None:

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from midflight.plot.dodge import (
-    SIDE_BY_SIDE,
     Apart,
     beside,
     dodge,
@@ -640,13 +639,7 @@ def axis_figure(
             title=title,
             kind="median",
             x_refused="the axis has names" if has_names else "",
-            detail="; ".join(
-                (
-                    _detail(data, is_spread=spread),
-                    *[SIDE_BY_SIDE]
-                    * (apart.step > 0 and not has_names and not bands and any(asides)),
-                )
-            ),
+            detail=_detail(data, is_spread=spread),
             entries=few_entries(data.by, keys, looks),
             seen=(places, finite),
             units=(data.axis[1], data.measure[1]),

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from midflight.plot.curves import Curve, Draw, Panel, Values
-from midflight.plot.marks import EVENTS, GROUPS
+from midflight.plot.marks import EVENTS
 from midflight.plot.room import Room
 
 __all__ = ["with_room", "without_many", "without_overlaps"]
@@ -28,49 +28,22 @@ _MANY: Mapping[Draw, str] = {
 }
 #: What marks of a panel are of.
 _OF_PANELS = {"queue": "data packets", "sequence": "segments"}
-#: What the marks of a group are of.
-_GROUPS = {
-    "losses": "lost data packets",
-    "acks": "lost ACKs",
-    "ecn": "packets marked (ECN)",
-    "retransmissions": "retransmissions",
-}
-_OTHERS: Mapping[Draw, str] = {"late": "late frames", "unread": "frames that were not read"}
 
 
 def without_overlaps(panel: Panel, room: Room) -> Panel:
-    """Return a panel whose rows of marks have one of those of a kind that would cover each other,
-    and whose text says how many of them are drawn, if not all are. Timeouts that are close are
-    seen as such.
+    """Return a panel whose rows of marks have one of those of a kind that would cover each other.
+    How many there are stands beside the row. Timeouts that are close are seen as such.
     """
     curves = []
-    counts: dict[str, list[int]] = {}
     for one in panel.curves:
         if one.in_row and one.draw in EVENTS:
             event = EVENTS[one.draw]
             least = _APART_OF.get(one.draw, _APART) * event.size * room.point_s
             kept = _apart(one.time_s, least)
-            if one.draw not in _APART_OF:
-                drawn = counts.setdefault(_called(one.draw), [0, 0])
-                drawn[0] += len(kept)
-                drawn[1] += len(one.time_s)
             count = len(one.time_s)
             one = replace(one, time_s=one.time_s[kept], value=one.value[kept], events=count)
         curves.append(one)
-    some = [
-        f"{drawn:,} mark{'s' * (drawn > 1)} for {of:,} {what}"
-        for what, (drawn, of) in counts.items()
-        if drawn < of
-    ]
-    words = " and ".join(some)
-    return replace(panel, curves=curves, detail="; ".join(filter(None, (panel.detail, words))))
-
-
-def _called(draw: Draw) -> str:
-    """What several marks of a kind are called."""
-    return _OTHERS.get(draw) or next(
-        words for group, words in _GROUPS.items() if draw in GROUPS[group]
-    )
+    return replace(panel, curves=curves)
 
 
 def _apart(time_s: Values, least: float) -> list[int]:

@@ -9,7 +9,6 @@ from itertools import pairwise
 from typing import NamedTuple
 
 __all__ = [
-    "SIDE_BY_SIDE",
     "Apart",
     "beside",
     "dodge",
@@ -18,8 +17,6 @@ __all__ = [
     "side_by_side_at_names",
 ]
 
-#: What a figure says of points beside their number.
-SIDE_BY_SIDE = "lines stand side by side"
 #: The height of a marker, and the room above and below the values, in points.
 _MARKER_PT, _AROUND_PT = 5.0, 80.0
 

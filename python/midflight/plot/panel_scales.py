@@ -243,18 +243,17 @@ def peak_words(panel: Panel, yscale: str | None) -> str:
     words: dict[str, list[str]] = {}
     for value, label, _, _ in _peaks_above(panel, yscale):
         # In the unit of the axis.
-        words.setdefault(f"{_three_digits(value)} {panel.unit}", []).append(labelled(label))
+        words.setdefault(_three_digits(value), []).append(labelled(label))
     told = _MOST_OF.get(panel.kind, "longest")
     if panel.kind == "queue" and len(words) > _MOST_TOLD:
         least, most = (_three_digits(panel.peaks[place].value) for place in (-1, 0))
         return f"{told}: {least} to {most} {panel.unit}"
     each = [
-        f"{text}, {'each' if len(of) == len(lines) else ' and '.join(of)}"
-        if len(lines) > 1
-        else text
-        for text, of in words.items()
+        f"{text}{'' if place else f' {panel.unit}'}"
+        + (f" with {' and '.join(of)}" if 1 < len(lines) > len(of) else "")
+        for place, (text, of) in enumerate(words.items())
     ]
-    return f"{told}: {'; '.join(each)}" if words else ""
+    return f"{told}: {', '.join(each)}" if words else ""
 
 
 def _three_digits(value: float) -> str:

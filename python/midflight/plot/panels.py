@@ -418,7 +418,7 @@ def _figure(
                 _outages(axes, stretches, room)
                 draw_outages(axes, longest(runs).moments.outages, room)
             draw_holes(axes, [hole for _, hole in _holes(runs)], room)
-            if several and rows:
+            if rows:
                 draw_row_names(axes, panel, rows)
             axes.set_ylabel(panel.what)
             axes.set_title(labelled(panel.line), loc="left", fontsize=SMALL_PT, pad=2)
@@ -450,10 +450,13 @@ def _figure(
             MOST,
             *(one.quantity for panel in panels for one in panel.curves),
         }
-        entries = dict(sorted(entries.items(), key=lambda entry: entry[0] in marks)) | bands
-        entries = joined_timeouts(entries)
         lines = {one.label for panel in panels for one in panel.curves if one.draw in LINES}
         lines |= only_marked.keys()
+
+        def order(entry: tuple[str, Any]) -> int:
+            return 0 if entry[0] in lines else 2 if entry[0] in marks else 1
+
+        entries = joined_timeouts(dict(sorted(entries.items(), key=order)) | bands)
         entries = {
             f"{name} (same as {same[name]})" if name in same else name: usual_line(handle)
             if name in lines

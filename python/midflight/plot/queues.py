@@ -197,8 +197,7 @@ def queue_panel(
     together = {one.link for one in curves if one.draw == "queue" and ", " in one.link}
     if together:
         # A queue at a link that is no longer in use counts, too.
-        summed = " or ".join(one.replace(", ", " and ") for one in sorted(together))
-        detail = "; ".join(filter(None, (f"{summed} together", detail)))
+        detail = "; ".join(filter(None, ("sum of the links", detail)))
     return Panel("queue", "Queue (packets)", "packets", curves, detail)
 
 

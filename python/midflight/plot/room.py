@@ -56,9 +56,9 @@ NO_ROWS = "no rows"
 _LEAST_HOLE_PT = 2.0
 #: Times without a link: hatched, as their colour is that of a light grey without colours.
 NO_LINK: Mapping[str, Any] = {
-    "facecolor": "#f7efdf",
-    "edgecolor": "#e3d2ae",
-    "hatch": "xxx",
+    "facecolor": "#faf4e6",
+    "edgecolor": "#e9dcc0",
+    "hatch": "//",
     "linewidth": 0,
 }
 #: The columns of tables of the data of figures over time.

@@ -46,7 +46,6 @@ from midflight.plot.compared import (
     usual_ends,
 )
 from midflight.plot.dodge import (
-    SIDE_BY_SIDE,
     beside,
     dodge,
     marker_high,
@@ -399,8 +398,7 @@ def spread_figure(
         figure = Figure(figsize=(width, height))
         axes = figure.add_subplot()
         if data.kind == "interval":
-            if _draw_intervals(axes, data, logs, (width, height), cut):
-                detail += f"; {SIDE_BY_SIDE}"
+            _draw_intervals(axes, data, logs, (width, height), cut)
         elif data.kind == "cdf":
             _draw_cdf(axes, data, logs)
         elif _draw_boxes(axes, data, logs, height):
@@ -705,8 +703,8 @@ def _draw_intervals(
     logs: Logs,
     size_in: tuple[float, float],
     cut: tuple[float, float] | None,
-) -> bool:
-    """Draw means and intervals; return whether some stand beside their numbers."""
+) -> None:
+    """Draw means and intervals."""
     has_numbers = data.categories is None
     has_negative = False
     ends: list[float] = []
@@ -775,4 +773,3 @@ def _draw_intervals(
         if logs.x:
             set_log(axes.xaxis, *limits, places)
         axes.set_xlim(*limits)
-    return apart.step > 0 and has_numbers and any(asides)

@@ -49,6 +49,7 @@ _COUNTED: Sequence[tuple[Sequence[Draw], str]] = (
     (GROUPS["losses"], "lost"),
     (GROUPS["acks"], "ACKs lost"),
     (GROUPS["ecn"], "marked"),
+    (GROUPS["retransmissions"], "sent again"),
     (("late",), "late"),
     (("unread",), "not read"),
 )
@@ -246,23 +247,24 @@ def rows_of(
     order = dict.fromkeys([*legend, *lines, *(run.looks[0] for run in gaps), *sorted(looks)])
     rows = [one for one in order if one is not None and one in looks]
     if not rows:
-        drawn: Sequence[Draw] = ["timeout" if one.draw == "stalled" else one.draw for one in marks]
-        rows = sorted({EVENTS[one].row for one in drawn if one in EVENTS})
+        rows = sorted({_row_of(one) for one in marks if one.draw in (*EVENTS, "stalled")})
     height = row_height(len(rows))
     return {row: 1 - height * (place + 0.5) for place, row in enumerate(rows)}
 
 
 def draw_row_names(axes: Axes, panel: Panel, rows: Mapping[int, float]) -> None:
     """Write beside each row of marks how many packets or frames it is of, and draw the marker of
-    its line if some rows have the same colour.
+    its line if some rows of lines have the same colour.
     """
     from matplotlib.transforms import offset_copy
 
-    looks = {row: look_of(row) for row in rows}
-    has_markers = len({one.colour for one in looks.values()}) < len(rows)
+    of_lines = [one.look for one in panel.curves if one.in_row and one.look is not None]
+    colours = {look_of(row).colour for row in rows}
+    has_markers = bool(of_lines) and len(colours) < len(rows)
     figure = axes.get_figure(root=True)
-    for row, look in looks.items():
+    for row in rows:
         if has_markers:
+            look = look_of(row)
             axes.plot(
                 [1.0],
                 [rows[row]],
@@ -275,8 +277,11 @@ def draw_row_names(axes: Axes, panel: Panel, rows: Mapping[int, float]) -> None:
                 mew=0.8,
                 ls="none",
             )
+        counts = ", ".join(_counts(panel, row))
+        if not counts:
+            continue
         axes.annotate(
-            ", ".join(_counts(panel, row)),
+            counts,
             (1.0, rows[row]),
             xycoords="axes fraction",
             xytext=(10 if has_markers else 3, 0),
@@ -288,10 +293,17 @@ def draw_row_names(axes: Axes, panel: Panel, rows: Mapping[int, float]) -> None:
         )
 
 
+def _row_of(one: Curve) -> int:
+    """The row of marks: that of its line or, above a single line, that of their kind."""
+    if one.look is not None:
+        return one.look
+    return EVENTS["timeout" if one.draw == "stalled" else one.draw].row
+
+
 def _counts(panel: Panel, row: int) -> Iterator[str]:
     """Yield how many events of each kind a row of marks is of."""
     for draws, word in _COUNTED:
-        mine = (one for one in panel.curves if one.in_row and one.look == row)
+        mine = (one for one in panel.curves if one.in_row and _row_of(one) == row)
         count = sum(one.events for one in mine if one.draw in draws)
         if count:
             yield f"{count:,} {word}"
