@@ -140,6 +140,30 @@ def test_there_are_so_many_samples_however_long_a_run_is() -> None:
         assert links.numpy("most")[links.numpy("number") == down].max() == 40
 
 
+def test_samples_of_packets_that_are_sent_at_regular_times() -> None:
+    """Extremes are exact, and the mean follows Little's law, whatever the interval is."""
+    link = Link(rate="20 Mbit/s", delay="10 ms", queue="40 packets")
+    call = Flow(workload="call", set={"call_frame": "3000 B", "call_interval": "20 ms"})
+    run = Scenario(links={"cell": link}, flows={"a": call}, end="20 s")
+    setup = run.plan().setup(0)
+    trace = setup.trace(only=["rcv"])
+    took = trace.numpy("time_ns") - trace.numpy("sent_ns")
+    # The rest of the path takes as long for each packet; this is for 20 Mbit/s.
+    waited = took - (took - 400 * trace.numpy("bytes")).min()
+    for every in (20_000_000, 10_000_000, 4_000_000, None):
+        links, _ = setup.samples(every_ns=every)
+        (down,) = (one["down"] for one in setup.access_links)
+        mine = links.numpy("number") == down
+        time, most, least, mean = (
+            links.numpy(one)[mine] for one in ("time_ns", "most", "least", "mean")
+        )
+        span = time[-1] - time[0]
+        assert mean.mean() * span == pytest.approx(waited.sum(), rel=0.05)
+        # A frame has several packets, and nothing is left of it when the next one begins.
+        assert most[time > 1e9].max() == 3
+        assert set(least[time > 1e9]) == {0}
+
+
 @pytest.mark.parametrize(
     ("every", "said"), [(7, "8 ns or more"), (8, "more than 20000000 samples")]
 )

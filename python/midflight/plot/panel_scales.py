@@ -216,7 +216,10 @@ def _peaks_above(panel: Panel, yscale: str | None) -> list[Peak]:
     top, _ = _tops(panel)
     if panel.kind == "queue":
         # The mean of a full queue may be small, and that of any other line large.
-        return [*panel.peaks] if panel.peaks and panel.peaks[0].value > 0 else []
+        shown = {one.label: one.value for one in panel.curves if one.draw == "queue"}
+        if all(one.value <= np.nanmax(shown[one.label], initial=0) for one in panel.peaks):
+            return []
+        return [*panel.peaks]
     reached = top
     if least_of(panel, yscale) is None:
         top = _cut_at(panel, yscale) or top

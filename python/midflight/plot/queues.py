@@ -193,12 +193,20 @@ def queue_panel(
                 of_flows = bin_edges(window, means, end_s, run.cuts)
                 curves += _backlogs(run, at, link, of_flows)
         curves += _timeouts_at(run, curves, alone=alone)
-    detail = f"means of {interval:g} s, band: smallest to largest sample" if is_binned else ""
+    detail = f"means of {interval:g} s, band: smallest to largest" if is_binned else ""
+    if is_binned and len(runs) > 1 and _is_nearly_empty(curves):
+        curves = [replace(one, value=one.high) if one.draw == "queue" else one for one in curves]
+        detail = f"maxima of {interval:g} s"
     together = {one.link for one in curves if one.draw == "queue" and ", " in one.link}
     if together:
         # A queue at a link that is no longer in use counts, too.
         detail = "; ".join(filter(None, ("sum of the links", detail)))
     return Panel("queue", "Queue (packets)", "packets", curves, detail)
+
+
+def _is_nearly_empty(curves: Sequence[Curve]) -> bool:
+    """Whether the means of all queues are below one packet, so that their maxima tell more."""
+    return not any((one.value >= 1).any() for one in curves if one.draw == "queue")
 
 
 def _timeouts_at(run: WatchedRun, curves: Sequence[Curve], *, alone: bool) -> list[Curve]:

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use midflight_sim::{DropCause, Observer};
+use midflight_sim::DropCause;
 use midflight_units::{Duration, Instant};
 use midflight_wire::Header;
 
@@ -74,24 +74,23 @@ pub struct LinkCheck {
     pub differences: Vec<String>,
 }
 
-/// Sends the packets of a record over links again, and calls `ahead` before each.
-fn send_again<O: Observer>(
-    links: &mut Links<O>,
-    record: &[u8],
-    mut ahead: impl FnMut(&mut Links<O>, Instant) -> Result<(), LabError>,
+/// Simulates links up to an instant, and observes them.
+fn play(
+    links: &mut Links<Tapping>,
+    sampler: &mut Sampler<'_>,
+    until: Instant,
 ) -> Result<(), LabError> {
-    for entry in records(record) {
-        let entry = entry?;
-        let RecordEvent::Sent { bytes, headers, .. } = entry.event else {
-            continue;
-        };
-        ahead(links, entry.at)?;
-        let mut packet = vec![0; bytes as usize];
-        let known = headers.len().min(packet.len());
-        packet[..known].copy_from_slice(&headers[..known]);
-        links.send(entry.at, entry.place, packet.into())?;
+    loop {
+        let next = links.world.next_event();
+        let at = next.at();
+        sampler.look(&links.world, at.min(until))?;
+        if at >= until {
+            return Ok(());
+        }
+        links.world.process(next).map_err(StudyError::from)?;
+        sampler.note(&mut links.world, at, |tapping| tapping);
+        sampler.ask()?;
     }
-    Ok(())
 }
 
 /// The last instant of a record.
@@ -112,18 +111,20 @@ pub fn replay_samples(
 ) -> Result<Samples, LabError> {
     let end = end_of(record)?.min(setup.end).min(sampling.until);
     let mut sampler = Sampler::new(setup, sampling, go_on)?;
-    let mut links = Links::new(setup, None, Tapping)?;
-    let mut look = |links: &mut Links<Tapping>, until: Instant| loop {
-        let next = links.world.next_event();
-        sampler.look(&links.world, next.at().min(until))?;
-        if next.at() >= until {
-            return Ok(());
-        }
-        links.world.process(next).map_err(StudyError::from)?;
-        sampler.ask()?;
-    };
-    send_again(&mut links, record, |links, at| look(links, at.min(end)))?;
-    look(&mut links, end)?;
+    let mut links = Links::new(setup, None, Tapping::default())?;
+    for entry in records(record) {
+        let entry = entry?;
+        let RecordEvent::Sent { bytes, headers, .. } = entry.event else {
+            continue;
+        };
+        play(&mut links, &mut sampler, entry.at.min(end))?;
+        let mut packet = vec![0; bytes as usize];
+        let known = headers.len().min(packet.len());
+        packet[..known].copy_from_slice(&headers[..known]);
+        links.send(entry.at, entry.place, packet.into())?;
+        sampler.note(&mut links.world, entry.at, |tapping| tapping);
+    }
+    play(&mut links, &mut sampler, end)?;
     let mut found = sampler.into_samples();
     found.senders = kernel_senders(setup, record)?;
     Ok(found)

@@ -1,9 +1,10 @@
 //! Samples of the links and the senders of a run at equal intervals: queues, rates, windows and
 //! data in flight over time.
 //!
-//! Queue lengths between two samples are covered: minimum, maximum and mean are taken from eight
-//! observations in each interval. Without a given interval a run of any length has between 4,096 and
-//! twice as many samples (fewer if it is very short): when there are more, each two are merged.
+//! Queue lengths between two samples are covered. Minimum and maximum are exact: a queue grows only when a packet
+//! enters it. The mean is that of eight observations in each interval, at instants that follow no period, as packets
+//! sent at regular times would otherwise be seen always or never. Without a given interval a run of any length has
+//! between 4,096 and twice as many samples (fewer if it is very short): when there are more, each two are merged.
 
 use std::sync::Arc;
 
@@ -21,6 +22,10 @@ const LOOKS: u64 = 8;
 const SHORTEST: Duration = Duration::from_micros(125);
 /// Samples of a run, and up to twice as many, if no interval is given.
 const FEWEST: usize = 4096;
+/// What a whole step is for the offset of an observation, as a shift.
+const STEP_BITS: u32 = 32;
+/// Multiples of this, the golden ratio in 64 bits, are spread evenly for any number of them (Weyl).
+const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 /// The range of a queue before it is observed.
 const NOT_OBSERVED: (u64, u64, u64) = (u64::MAX, 0, 0);
 /// Maximum number of rows of each table.
@@ -121,16 +126,52 @@ pub struct Samples {
     pub backlogs: Vec<BacklogSample>,
 }
 
-/// Observes nothing, but makes packets enter links only at the present time.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Tapping;
+/// Packets that entered a link in an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Entries {
+    link: LinkId,
+    /// How many arrived there.
+    arrived: u64,
+    /// The link dropped a packet in the same event.
+    has_dropped: bool,
+}
+
+/// Observes which links packets enter, which makes these enter only at the present time.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tapping {
+    /// Those of the last event.
+    entries: Vec<Entries>,
+}
+
+impl Tapping {
+    fn at(&mut self, link: LinkId) -> &mut Entries {
+        let found = self.entries.iter().position(|one| one.link == link);
+        let place = found.unwrap_or_else(|| {
+            self.entries.push(Entries {
+                link,
+                arrived: 0,
+                has_dropped: false,
+            });
+            self.entries.len() - 1
+        });
+        &mut self.entries[place]
+    }
+}
 
 impl Observer for Tapping {
     fn taps(&self, _link: LinkId) -> bool {
         true
     }
 
-    fn record(&mut self, _now: Instant, _flow: FlowId, _event: &Event<'_>) {}
+    fn record(&mut self, _now: Instant, _flow: FlowId, event: &Event<'_>) {
+        match *event {
+            Event::Entered { link, .. } | Event::DatagramEntered { link, .. } => {
+                self.at(link).arrived += 1;
+            }
+            Event::Dropped { link, .. } => self.at(link).has_dropped = true,
+            _ => {}
+        }
+    }
 }
 
 impl RunObserver for Tapping {
@@ -151,9 +192,13 @@ pub(crate) struct Sampler<'a> {
     is_fixed: bool,
     /// The first sample.
     from: Instant,
-    /// The next observation, and its number in the interval.
+    /// The next observation or sample.
     due: Instant,
+    /// The begin of this interval, and the observations in it so far.
+    begin: Instant,
     look: u64,
+    /// The observations so far.
+    looks: u64,
     /// Minimum and maximum length of each queue in this interval, and the sum of what was observed.
     range: Vec<(u64, u64, u64)>,
     found: Samples,
@@ -191,7 +236,9 @@ impl<'a> Sampler<'a> {
             is_fixed: every.is_some(),
             from,
             due: from,
+            begin: from,
             look: LOOKS,
+            looks: 0,
             range: vec![NOT_OBSERVED; usize::from(links)],
             found: Samples::default(),
             end: setup.end,
@@ -210,61 +257,104 @@ impl<'a> Sampler<'a> {
         until: Instant,
     ) -> Result<(), StudyError> {
         while self.due <= until {
-            let at = self.due;
-            let is_sample = self.look == LOOKS;
-            for number in 0..self.links {
-                let link = link_id(number);
-                let state = world.link_state(link, at);
-                let range = &mut self.range[link.index()];
-                *range = (
-                    range.0.min(state.packets),
-                    range.1.max(state.packets),
-                    range.2 + state.packets,
-                );
-                if is_sample {
-                    let (least, most, sum) = std::mem::replace(range, NOT_OBSERVED);
-                    // Before the first sample is one observation.
-                    let observed = if at == self.from { 1 } else { LOOKS };
-                    self.found.links.push(LinkSample {
-                        at,
-                        link: self.names.of(link),
-                        number: link.index(),
-                        state,
-                        least,
-                        most,
-                        mean: sum as f64 / observed as f64,
-                    });
-                    let backlogs = &mut self.found.backlogs;
-                    let name = self.names.of(link);
-                    world.backlogs(link, &mut |flow, packets| {
-                        backlogs.push(BacklogSample {
-                            at,
-                            link: Arc::clone(&name),
-                            number: link.index(),
-                            flow: flow.map(FlowId::index),
-                            packets,
-                        });
-                    });
-                }
-            }
-            if is_sample {
-                self.look = 0;
-                let senders = self.flows.iter().zip(world.ends().senders());
-                let rows = senders.filter_map(|(&flow, one)| SenderSample::of(at, flow, one));
-                self.found.senders.extend(rows);
-                self.check()?;
-            }
-            self.look += 1;
-            // The remainder of the division is added to the last step.
-            let step = Duration::from_nanos(self.every.as_nanos() / LOOKS);
-            let rest = Duration::from_nanos(self.every.as_nanos() % LOOKS);
-            self.due += step;
             if self.look == LOOKS {
-                self.due += rest;
+                self.sample(world);
+                self.check()?;
+                self.begin = self.due;
+                self.look = 0;
+            } else {
+                self.observe(world);
+                self.look += 1;
             }
+            self.due = self.begin + self.next_offset();
             self.ask()?;
         }
         Ok(())
+    }
+
+    /// From the begin of the interval to its next observation, or to its end after the last one.
+    fn next_offset(&mut self) -> Duration {
+        if self.look == LOOKS {
+            return self.every;
+        }
+        let step = self.every.as_nanos() / LOOKS;
+        self.looks = self.looks.wrapping_add(1);
+        let share = self.looks.wrapping_mul(GOLDEN) >> STEP_BITS;
+        let within = (u128::from(step) * u128::from(share)) >> STEP_BITS;
+        Duration::from_nanos(step * self.look + within as u64)
+    }
+
+    /// Adds what is at each link now to the means.
+    fn observe<O: Observer>(&mut self, world: &World<O>) {
+        for number in 0..self.links {
+            let link = link_id(number);
+            let packets = world.link_state(link, self.due).packets;
+            let range = &mut self.range[link.index()];
+            *range = (
+                range.0.min(packets),
+                range.1.max(packets),
+                range.2 + packets,
+            );
+        }
+    }
+
+    /// Takes note of the lengths of the queues that packets have just entered, before and after that.
+    pub(crate) fn note<O: Observer>(
+        &mut self,
+        world: &mut World<O>,
+        now: Instant,
+        tapping: impl Fn(&mut O) -> &mut Tapping,
+    ) {
+        while let Some(one) = tapping(world.watch().0).entries.pop() {
+            if one.arrived == 0 {
+                continue;
+            }
+            let range = &mut self.range[one.link.index()];
+            let after = world.link_state(one.link, now).packets;
+            range.1 = range.1.max(after);
+            if !one.has_dropped {
+                range.0 = range.0.min(after.saturating_sub(one.arrived));
+            }
+        }
+    }
+
+    /// Takes a sample of the links and the senders now.
+    fn sample<O: Observer>(&mut self, world: &World<O>) {
+        let at = self.due;
+        for number in 0..self.links {
+            let link = link_id(number);
+            let state = world.link_state(link, at);
+            let range = &mut self.range[link.index()];
+            let (least, most, sum) = std::mem::replace(range, NOT_OBSERVED);
+            let is_first = at == self.from;
+            self.found.links.push(LinkSample {
+                at,
+                link: self.names.of(link),
+                number: link.index(),
+                state,
+                least: least.min(state.packets),
+                most: most.max(state.packets),
+                mean: if is_first {
+                    state.packets as f64
+                } else {
+                    sum as f64 / LOOKS as f64
+                },
+            });
+            let backlogs = &mut self.found.backlogs;
+            let name = self.names.of(link);
+            world.backlogs(link, &mut |flow, packets| {
+                backlogs.push(BacklogSample {
+                    at,
+                    link: Arc::clone(&name),
+                    number: link.index(),
+                    flow: flow.map(FlowId::index),
+                    packets,
+                });
+            });
+        }
+        let senders = self.flows.iter().zip(world.ends().senders());
+        let rows = senders.filter_map(|(&flow, one)| SenderSample::of(at, flow, one));
+        self.found.senders.extend(rows);
     }
 
     /// Checks from time to time whether to continue.
@@ -338,10 +428,13 @@ pub fn samples(
 ) -> Result<(Samples, String), StudyError> {
     let setup = &setup.until(sampling.until);
     let mut sampler = Sampler::new(setup, sampling, go_on)?;
-    let mut playing = Playback::new(setup, Tapping)?;
+    let mut playing = Playback::new(setup, Tapping::default())?;
     while let Some(next) = playing.next() {
         sampler.look(&playing.world, next.at())?;
         playing.process(next)?;
+        sampler.note(&mut playing.world, playing.now, |(_, observed)| {
+            &mut observed.watching
+        });
         sampler.ask()?;
     }
     sampler.look(&playing.world, playing.now)?;
