@@ -535,9 +535,9 @@ impl Setup {
     /// The links' columns are `time_ns`, `link`, `number` (of the link; names may be alike),
     /// `packets` (those that wait and the one in transmission), `least`, `most` and `mean` (packets
     /// since the sample before; the mean is of eight observations), `bytes`, `rate_bps`, `delay_ns`
-    /// (one way), and `up` (0 while the link is down or paused). The senders' are `time_ns`, `flow`,
-    /// `cwnd`, `ssthresh` (inf if a kernel has set none), `pipe` (the sender's estimate of the
-    /// segments in the network), `flight` (sent and not acknowledged), `srtt_ns` and `rto_ns`;
+    /// (one way), and `up` (0 while the link is down or paused). The senders' are `time_ns`,
+    /// `flow`, `cwnd`, `ssthresh` (inf if a kernel has set none), `pipe` (the sender's estimate of
+    /// the segments in the network), `flight` (sent and not acknowledged), `srtt_ns` and `rto_ns`;
     /// windows are segments. A flow that has sent nothing has no rows.
     ///
     /// Without `every_ns` there are 4,096 to 8,192 samples, of less than half a second fewer. The
