@@ -195,7 +195,7 @@ def queue_panel(
         curves += _timeouts_at(run, curves, alone=alone)
     detail = f"means of {interval:g} s, band: smallest to largest" if is_binned else ""
     if is_binned and len(runs) > 1 and _is_nearly_empty(curves):
-        curves = [replace(one, value=one.high) if one.draw == "queue" else one for one in curves]
+        curves = [one if one.high is None else replace(one, value=one.high) for one in curves]
         detail = f"maxima of {interval:g} s"
     together = {one.link for one in curves if one.draw == "queue" and ", " in one.link}
     if together:
