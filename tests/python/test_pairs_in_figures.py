@@ -257,13 +257,11 @@ def test_only_marks_that_touch_stand_side_by_side() -> None:
         [(1.0, 9.0, 9.5), (2.0, 5.2, 5.2), (3.0, inf, inf)],
         [(1.0, 0.9, 3.0), (2.0, nan, nan), (3.0, -inf, inf)],
     ]
-    assert beside(lines, 0.5) == [-1.0, 0.0, 1.0]
-    assert beside(lines[:1], 0.5) == [0.0]
-    # One that touches none stands at its numbers.
-    far = [(1.0, 20.0, 21.0), (2.0, 20.0, 21.0)]
-    assert beside([lines[0][:2], far, lines[1][:2]], 0.5) == [-0.5, 0.0, 0.5]
-    assert most_beside([-0.5, 0.0, 0.5]) == 2
-    assert most_beside([0.0]) == 1
+    # At each number those that touch there, whatever the lines do elsewhere.
+    assert beside(lines, 0.5) == [[-0.5, -0.5, -1.0], [0.0, 0.5, 0.0], [0.5, 0.0, 1.0]]
+    assert beside(lines[:1], 0.5) == [[0.0] * 3]
+    assert most_beside([[-0.5, 0.0], [0.5]]) == 2
+    assert most_beside([[0.0]]) == 1
 
 
 @pytest.mark.parametrize("lines", [2, 4, 9])
@@ -290,8 +288,12 @@ def test_points_far_apart_stand_at_their_number() -> None:
     assert [line.get_xdata().tolist() for line in drawn] == [[1.0, 2.0, 4.0, 6.0]] * 2
     columns["ratio_high"] = [1.0] * len(rows)
     axes = interval(columns, by=["value"])
+    # The lines keep their form, and only their whiskers stand aside, by less than two markers.
     drawn = [line for line in axes.lines if line.get_label() in SCHEMES]
-    assert all(a < b for a, b in zip(*(line.get_xdata() for line in drawn), strict=True))
+    assert [line.get_xdata().tolist() for line in drawn] == [[1.0, 2.0, 4.0, 6.0]] * 2
+    one, two = whiskers_at(axes)
+    assert all(a < at < b for a, at, b in zip(one, [1.0, 2.0, 4.0, 6.0], two, strict=True))
+    assert max(b - a for a, b in zip(one, two, strict=True)) < 5.0 * 8 / (3.5 * 72)
     # Medians and quartiles, too.
     for above, is_aside in ((0.0, True), (9e9, False)):
         table = {
@@ -301,7 +303,13 @@ def test_points_far_apart_stand_at_their_number() -> None:
         }
         (axes,) = figure_of(plot_axis, table, x="x", y="duration_ns", by=["s"]).axes
         first = next(line for line in axes.lines if line.get_label() == "a")
-        assert (first.get_xdata().tolist() == [1.0, 2.0]) != is_aside
+        assert first.get_xdata().tolist() == [1.0, 2.0]
+        assert (whiskers_at(axes)[0] == [1.0, 2.0]) != is_aside
+
+
+def whiskers_at(axes: Any) -> list[list[float]]:
+    """The places of the whiskers of each line."""
+    return [[float(one[0, 0]) for one in each.get_segments()] for each in axes.collections]
 
 
 def test_lines_of_numbers_have_the_colours_of_a_scale() -> None:
