@@ -145,13 +145,13 @@ def _results(sweep: Sweep, folder: Path | None) -> str:
     head = summary.comparison_head() if compared else ""
     figures = []
     try:
-        from midflight.plot.plain import plain_of_folder
-        from midflight.plot.style import labelled, usually
+        from midflight.plot.plain import usual_of_folder
+        from midflight.plot.style import labelled
     except ImportError:
         pass
     else:
         # Names are those of the figure.
-        with usually(plain_of_folder(folder)):
+        with usual_of_folder(folder):
             cells, compared = (
                 [[*map(labelled, line)] for line in one] for one in (cells, compared)
             )

@@ -70,8 +70,7 @@ def sweep_report_html(
 ) -> str:
     """Return the report of a folder as a text of HTML."""
     from midflight.plot.names import column_name, within_text
-    from midflight.plot.plain import plain_of_folder
-    from midflight.plot.style import usually
+    from midflight.plot.plain import usual_of_folder
     from midflight.sweep import Sweep
     from midflight.sweep_folder import check_metric
     from midflight.sweep_results import METRICS, check_has_tables
@@ -86,7 +85,7 @@ def sweep_report_html(
     words, unit = METRICS[summary.metric]
     definition = json.loads((folder / "sweep.json").read_text(encoding="utf-8"))
     heading, description = _heading(asked, scenario, folder)
-    with usually(plain_of_folder(folder)):
+    with usual_of_folder(folder):
         return (
             environment()
             .get_template("sweep_report.html.j2")

@@ -17,7 +17,7 @@ from midflight.cli import main
 from midflight.plot import figure_of, plot_axis, plot_spread
 from midflight.plot.line_looks import line_looks
 from midflight.plot.paired import paired_of
-from midflight.plot.plain import control_of_question
+from midflight.plot.plain import control_of_question, usual_of_folder
 from midflight.plot.scales import place_limits
 from midflight.plot.style import SERIES, looks_of
 from midflight.plot.usual import Shown
@@ -240,3 +240,23 @@ def test_the_data_of_a_figure_are_the_same_from_the_command_and_from_python(
         plot_axis(paired, out, **how) if kind == "median" else plot_spread(paired, out, kind, **how)
         assert one.read_bytes() == other.read_bytes()
     assert "0.000000" not in one.read_text()
+
+
+def test_a_value_has_one_look_in_all_figures_of_a_sweep(tmp_path: Path) -> None:
+    schemes, gaps = ["sack", "vho-qs", "mine"], ["100 ms", "400 ms", "900 ms"]
+    definition = {"scenario": {"links": {}, "flows": {}, "profile": "linux"}, "shard_cells": 1}
+    definition["axes"] = {SCHEME: schemes, GAP: gaps}
+    (tmp_path / "sweep.json").write_text(json.dumps(definition))
+    assert looks_of(["mine"]) == [0]
+    every = line_looks([GAP], [(one,) for one in gaps], gaps)
+    with usual_of_folder(tmp_path):
+        # A figure of changes lacks the baseline, whose look a name without one would have.
+        (own,) = looks_of(["mine"])
+        assert own == looks_of(schemes)[2] != 0
+        assert looks_of(["vho-qs", "mine"]) == [looks_of(["vho-qs"])[0], own]
+        assert [one for _, one in line_looks(["value"], [("mine",)], ["mine"])] == [own]
+        assert [one for _, one in line_looks(["flow", "value"], [("get", "mine")], ["x"])] == [own]
+        # Others have the looks that they have elsewhere, and numbers their part of the scale.
+        assert looks_of(["x", "mine"]) == [0, 1]
+        some = line_looks([GAP], [(one,) for one in gaps[1:]], gaps[1:])
+        assert [one.colour for one, _ in some] == [one.colour for one, _ in every[1:]]

@@ -742,7 +742,7 @@ def test_what_never_ends_leaves_the_axes_at_the_top(yscale: str) -> None:
 
 
 @pytest.mark.parametrize("scale", ["linear", "log"])
-def test_means_at_a_number_are_points_apart_and_inside_the_axes(scale: str) -> None:
+def test_whiskers_at_a_number_are_points_apart_and_inside_the_axes(scale: str) -> None:
     schemes = ["sack", "enhanced", "freeze", "vho"]
     columns: dict[str, list[Any]] = {
         "a.x": ["1", "1", "3", "3"] * len(schemes),
@@ -755,12 +755,15 @@ def test_means_at_a_number_are_points_apart_and_inside_the_axes(scale: str) -> N
         figure.canvas.draw()
         (axes,) = figure.axes
         lines = [one for one in axes.lines if one.get_label() in schemes]
-        places = np.array([axes.transData.transform(one.get_xydata())[:, 0] for one in lines])
+        assert [one.get_xdata().tolist() for one in lines] == [[1.0, 3.0]] * len(schemes)
+        bars = [[bar[0] for bar in each.get_segments()] for each in axes.collections]
+        places = np.array([axes.transData.transform(each)[:, 0] for each in bars])
         apart = np.diff(places, axis=0) * 72 / figure.dpi
-        assert len(lines) == len(schemes)
-        # Caps are 4.4 points wide.
-        assert (apart > 4.5).all()
-        assert (apart <= 6.01).all()
+        assert len(bars) == len(schemes)
+        # Caps, which have marker sizes of their widths, do not touch.
+        caps = [one for one in axes.lines if one.get_marker() == "_"]
+        assert (apart > max(one.get_markersize() for one in caps)).all()
+        assert (apart <= 3.6).all()
         box = axes.get_window_extent()
         assert ((places >= box.x0) & (places <= box.x1)).all()
 

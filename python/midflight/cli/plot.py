@@ -360,9 +360,9 @@ def plot(
     }
     from midflight.plot.delays import DELAY_CDF
     from midflight.plot.options import choose_axes
-    from midflight.plot.plain import plain_of_folder
+    from midflight.plot.plain import usual_of_folder
     from midflight.plot.spread import SPREADS
-    from midflight.plot.style import check_format, chosen_style, usually
+    from midflight.plot.style import check_format, chosen_style
     from midflight.plot.usual import usual_kinds
     from midflight.plot.watched import OVER_TIME
     from midflight.scenario import starter_names
@@ -405,7 +405,7 @@ def plot(
         refuse(of_runs, f'"{source}" holds results', "is for a scenario")
         texts: dict[str, Any] = {"title": title, "size": size, "xscale": xscale}
         texts["yscale"] = read_one("--yscale", yscale)
-        with usually(plain_of_folder(source)), chosen_style(look, font, **dress):
+        with usual_of_folder(source), chosen_style(look, font, **dress):
             plot_results(
                 str(source),
                 out,

@@ -30,7 +30,7 @@ from midflight.plot.line_looks import few_entries, line_looks, line_named_by, sc
 from midflight.plot.medians import LEAST_FOR_BANDS, Line, draw_band, draw_medians, draw_spread
 from midflight.plot.names import SCALES, column_name, plural_name, with_unit, within_text
 from midflight.plot.options import as_names
-from midflight.plot.plain import plain_of_folder
+from midflight.plot.plain import usual_of_folder
 from midflight.plot.quartiles import mark_endless
 from midflight.plot.scales import (
     beyond,
@@ -50,7 +50,6 @@ from midflight.plot.style import (
     size_in,
     style,
     text_width,
-    usually,
 )
 from midflight.plot.tables import Columns, TableSource, columns_of, missing_column, results_of
 from midflight.plot.unfinished import counted_words
@@ -186,7 +185,7 @@ def plot_axis(
     def draw() -> Figure:
         return axis_figure(data, xscale=xscale, yscale=yscale, size=size, title=title)
 
-    with usually(plain_of_folder(source)):
+    with usual_of_folder(source):
         return write_figure(path, draw, axis_rows(data), dress)
 
 

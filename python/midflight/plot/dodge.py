@@ -27,7 +27,7 @@ _MOST_APART_PT = 14.0
 #: ... and take up no more than this share of the way to the next x.
 _SHARE_OF_STEP = 0.6
 #: Half the width of the caps of whiskers, in points, and its share of the way to the next whisker.
-_CAP_PT, _CAP_SHARE = 2.2, 0.4
+_CAP_PT, _CAP_SHARE = 2.2, 0.35
 
 
 class Apart(NamedTuple):

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
-from midflight.plot.style import LINKS, SERIES, Look, looks_of
+from midflight.plot.style import LINKS, SERIES, Look, axis_of, looks_of
 
 #: With more lines the legend has the colours and the line styles, not every line.
 _MOST_ENTRIES = 5
@@ -50,9 +50,10 @@ def line_looks(
     A value of the first column with several values but flows has one colour in all lines (numbers
     those of a scale), and a combination of the values of the others one line style and marker.
     Lines that these cannot tell apart, and those that differ in one column, have the looks of their
-    labels (`looks_of`); if it has numbers, with the colours of the scale.
+    labels, or of their values of the last column (`looks_of`); if it has numbers, with the colours
+    of the scale. A value of an axis of a sweep has the look that it has among all values of it.
     """
-    usual = [(SERIES[one], one) for one in looks_of(labels)]
+    usual = [(SERIES[one], one) for one in looks_of(_values(keys) or labels)]
     if all(len(key) == len(by) for key in keys) and len(varied := _varied(by, keys)) == 1:
         shades = _colours([key[varied[0]] for key in keys])
         usual = [
@@ -77,6 +78,13 @@ def line_looks(
     return found
 
 
+def _values(keys: Sequence[Sequence[str]]) -> list[str]:
+    """The last values of lines, if these differ and are values of an axis of a sweep."""
+    values = [key[-1] for key in keys if key]
+    is_one_each = len({*values}) == len(values) == len(keys)
+    return values if is_one_each and axis_of(values) is not values else []
+
+
 def _varied(by: Sequence[str], keys: Sequence[Sequence[str]]) -> list[int]:
     """The places of the columns with several values."""
     return [place for place in range(len(by)) if len({key[place] for key in keys}) > 1]
@@ -91,11 +99,12 @@ def _colours(values: Sequence[str]) -> list[str]:
 
     from midflight.plot.axis import axis_places
 
-    places, names, _ = axis_places(values, "")
-    if names is not None or len({*places.values()}) < len(values):
+    among = list(dict.fromkeys(axis_of(values)))
+    places, names, _ = axis_places(among, "")
+    if names is not None or len({*places.values()}) < len(among):
         return [SERIES[one].colour for one in looks_of(values)]
-    ordered = sorted(values, key=places.__getitem__)
-    step = (_LIGHTEST - _DARKEST) / (len(values) - 1)
+    ordered = sorted(among, key=places.__getitem__)
+    step = (_LIGHTEST - _DARKEST) / (len(among) - 1)
     steps = {one: _DARKEST + step * n for n, one in enumerate(ordered)}
     return [to_hex(colormaps[_SCALE](steps[one])) for one in values]
 

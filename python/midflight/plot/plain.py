@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -12,6 +13,7 @@ __all__ = [
     "plain_labels",
     "plain_of_flows",
     "plain_of_folder",
+    "usual_of_folder",
 ]
 
 #: The scheme whose name does not say its congestion control, and the setting that replaces that.
@@ -77,17 +79,34 @@ def plain_of_folder(source: object) -> Mapping[str, str]:
     """Return the label of the plain scheme in the results of the folder of a sweep, or in a table
     there, if no axis changes its congestion control; that of other tables is unknown.
     """
-    if not isinstance(source, str | Path):
+    asked = _definition(source)
+    if asked is None:
         return {}
-    folder = Path(source).parent if Path(source).is_file() else Path(source)
-    if not (folder / "sweep.json").is_file():
-        return {}
-    from midflight.sweep_folder import read_definition
-
-    asked = read_definition(folder)
     for key in asked["axes"]:
         parts = key.split(".")
         # The values of an axis may be whole flows.
         if parts[-1] in _KEYS or (parts[0] == "flows" and len(parts) == 2):
             return {}
     return plain_labels([plain_control(asked["scenario"])])
+
+
+def usual_of_folder(source: object) -> AbstractContextManager[None]:
+    """Return the context in which figures of the folder of a sweep, or of a table there, have its
+    label of the plain sender, and each value of an axis the look that it has among all of them.
+    """
+    from midflight.plot.style import usually
+
+    asked = _definition(source)
+    return usually(plain_of_folder(source), [] if asked is None else asked["axes"].values())
+
+
+def _definition(source: object) -> dict[str, Any] | None:
+    """The definition of the sweep in whose folder a source is; None for other sources."""
+    if not isinstance(source, str | Path):
+        return None
+    folder = Path(source).parent if Path(source).is_file() else Path(source)
+    if not (folder / "sweep.json").is_file():
+        return None
+    from midflight.sweep_folder import read_definition
+
+    return read_definition(folder)

@@ -59,7 +59,7 @@ from midflight.plot.maps import number_words
 from midflight.plot.names import with_unit
 from midflight.plot.options import as_names, check_scale
 from midflight.plot.paired import check_is_apart, paired_figure, samples_of, source_of
-from midflight.plot.plain import plain_of_folder
+from midflight.plot.plain import usual_of_folder
 from midflight.plot.quartiles import draw_whiskers, mark_endless
 from midflight.plot.samples import averaged_words, interval_words, sampling
 from midflight.plot.scales import (
@@ -91,7 +91,6 @@ from midflight.plot.style import (
     chosen_axes,
     size_in,
     style,
-    usually,
 )
 from midflight.plot.tables import Columns, TableSource, columns_of, missing_column, results_of
 from midflight.plot.unfinished import counted_words, unfinished_words
@@ -185,7 +184,7 @@ def plot_spread(
     def draw() -> Figure:
         return spread_figure(data, xscale=xscale, yscale=yscale, size=size, title=title)
 
-    with usually(plain_of_folder(source)):
+    with usual_of_folder(source):
         return write_figure(path, draw, spread_rows(data), dress)
 
 

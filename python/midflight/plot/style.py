@@ -43,6 +43,7 @@ __all__ = [
     "Marker",
     "Size",
     "arrange",
+    "axis_of",
     "captioned",
     "check_format",
     "chosen_axes",
@@ -171,6 +172,8 @@ class _Choice:
     labels: tuple[tuple[str, str], ...] = ()
     #: Labels that hold unless the user has chosen others for these names.
     usual: tuple[tuple[str, str], ...] = ()
+    #: All values of each axis of the sweep that is drawn.
+    values: tuple[tuple[str, ...], ...] = ()
     #: Ends and labels of axes.
     axes: AxesChoice | None = None
     #: Whether small letters say what the values are.
@@ -228,6 +231,7 @@ def chosen_style(
             legend or "outside",
             tuple((labels or {}).items()),
             _CHOSEN.get().usual,
+            _CHOSEN.get().values,
             axes,
             captions is not False,
             is_tex=suffix == ".pgf",
@@ -240,13 +244,26 @@ def chosen_style(
 
 
 @contextmanager
-def usually(labels: Mapping[str, str]) -> Iterator[None]:
-    """Show names under these labels in the figures of this context, where none are chosen."""
-    token = _CHOSEN.set(replace(_CHOSEN.get(), usual=tuple(labels.items())))
+def usually(labels: Mapping[str, str], values: Iterable[Sequence[str]] = ()) -> Iterator[None]:
+    """Show names under these labels in the figures of this context, where none are chosen.
+
+    `values` are all values of each axis of a sweep: one of them has the same look in every figure
+    (`axis_of`), whichever others that shows.
+    """
+    each = tuple(map(tuple, values))
+    token = _CHOSEN.set(replace(_CHOSEN.get(), usual=tuple(labels.items()), values=each))
     try:
         yield
     finally:
         _CHOSEN.reset(token)
+
+
+def axis_of(names: Sequence[str]) -> Sequence[str]:
+    """Return all values of the axis of a sweep that these names are values of, if each can have its
+    own look; the names themselves if there is no such axis.
+    """
+    each = (one for one in _CHOSEN.get().values if {*names} <= {*one})
+    return next((one for one in each if len(one) <= len(SERIES)), names)
 
 
 def chosen_axes() -> AxesChoice | None:
@@ -408,8 +425,17 @@ def looks_of(names: Sequence[str]) -> list[int]:
     and scheme; the last part that is a scheme counts. If two names of a figure prefer the same
     look, the first one has it, and the other one takes the next free look. Names without a scheme,
     such as gaps, take free looks in the order of `SERIES`. Beyond `len(SERIES)` names the looks
-    repeat.
+    repeat. Values of an axis of a sweep have the looks that they have among all of its values.
     """
+    among = axis_of(names)
+    if among is not names and len({*names}) == len(names):
+        of_all = dict(zip(among, _looks_among(among), strict=True))
+        return [of_all[one] for one in names]
+    return _looks_among(names)
+
+
+def _looks_among(names: Sequence[str]) -> list[int]:
+    """The looks of these names, which are all."""
     wanted = [_preferred(name) for name in names]
     found: dict[int, int] = {}
     taken: set[int] = set()
