@@ -46,14 +46,15 @@ def moving(at: str = "1.03 s", gap: str = "400 ms") -> Scenario:
         ([2.6, 2.8], [0, 1, 2, 2.6, 2.8, 4, 5]),
         # Of many the first and the last one.
         ([1.1 + 0.2 * one for one in range(12)], [0, 1.1, 2, 3, 3.3, 4, 5]),
-        # At the beginning and the end there is no room for one.
-        ([0.1, 4.9], [0, 1, 2, 3, 4, 5]),
+        # Near the beginning and the end, too.
+        ([0.1, 4.9], [0, 0.1, 1, 2, 3, 4, 4.9, 5]),
+        ([0.04, 4.96], [0, 1, 2, 3, 4, 5]),
     ],
 )
 def test_intervals_are_cut(cuts: Sequence[float], edges: Sequence[float]) -> None:
     found = bin_edges((0.0, 5.0), 1.0, 5.0, cuts)
     assert found == pytest.approx(edges)
-    between = {(a, b) for a, b in itertools.pairwise(found) if {a, b} <= {*cuts}}
+    between = {(a, b) for a, b in itertools.pairwise(found) if {a, b} <= {0.0, *cuts, 5.0}}
     assert all(b - a >= 0.25 or (a, b) in between for a, b in itertools.pairwise(found))
     assert np.diff(found).max() <= 1.5
 
@@ -66,14 +67,13 @@ def test_intervals_with_any_cuts_and_end_are_neither_short_nor_long() -> None:
             assert (found[0], found[-1]) == (0.0, end)
             lasts = np.diff(found)
             for a, b in itertools.pairwise(found.tolist()):
-                least = 0.05 if {a, b} <= {*cuts} else 0.25 * (1 - 1e-9)
+                least = 0.05 - 1e-9 if {a, b} <= {0.0, *cuts, end} else 0.25 * (1 - 1e-9)
                 assert b - a >= least, (end, cuts)
             assert lasts.max() <= 1.5 * (1 + 1e-9), (end, cuts)
             # A cut is an edge, or near another cut, the beginning or the end.
             for one in cuts:
-                others = [0.0, end, *(other for other in cuts if other != one)]
-                near = min(abs(one - other) for other in others)
-                assert one in found or near < 0.25, (end, cuts)
+                near = min(abs(one - other) for other in cuts if other != one)
+                assert one in found or near < 0.25 or min(one, end - one) < 0.05, (end, cuts)
 
 
 def test_an_outage_that_is_shorter_than_an_interval_is_seen() -> None:

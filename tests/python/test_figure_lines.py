@@ -12,7 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from midflight import Flow, Handoff, Link, Scenario
 from midflight.cli import main
 from midflight.plot import figure_of, plot_over_time, plot_run
-from midflight.plot.crowded import with_room, without_many
+from midflight.plot.crowded import with_room
 from midflight.plot.marks import EVENTS
 from midflight.plot.panels import over_time_figure, panel_rows, shown_panels
 from midflight.plot.room import Room
@@ -162,27 +162,6 @@ def test_a_median_ends_at_the_last_packet_before_an_outage() -> None:
     drawn = line.time_s[~np.isnan(line.value)]
     inside = drawn[(drawn > 20.0) & (drawn < 50.0)]
     assert len(inside) == 0 or inside.max() < 22.0
-
-
-def test_many_losses_on_the_radio_are_a_number() -> None:
-    scenario = Scenario(
-        links={"cell": Link(rate="20 Mbit/s", delay="20 ms", loss="uniform 2%")},
-        flows={"a": Flow(scheme="bbr-linux")},
-        end="20 s",
-    )
-    runs = watch(scenario, kinds=["queue"])
-    window, (panel,) = shown_panels(runs, ["queue"])
-    drawn = without_many(panel, Room(6.5, window))
-    assert "radio" not in {one.draw for one in drawn.curves}
-    (said,) = (one for one in drawn.detail.split("; ") if "radio" in one)
-    (marked,) = shown_panels(runs, ["queue"], marks=["losses"])[1]
-    (lost,) = (one for one in marked.curves if one.draw == "radio")
-    count = len(lost.time_s)
-    assert said == f"not marked: {count} data packets lost on the radio"
-    assert count == len(runs[0].flows[0].lost)
-    assert without_many(marked, Room(6.5, window)) is marked
-    # The table has them in any case.
-    assert sum(row[2] == lost.label for row in panel_rows([panel])) == count
 
 
 def test_marks_that_cover_each_other_are_thinned_with_their_number() -> None:

@@ -230,8 +230,12 @@ def test_flows_of_a_scheme_have_its_colour(tmp_path: Path) -> None:
         mine = {name: one for name, one in drawn.items() if name.endswith(scheme)}
         assert {*mine} == {*(f"{one}, {scheme}" for one in (*flows, "queue"))}
         assert {one.get_color() for one in mine.values()} == {look.colour}
-        assert len({one.get_marker() for one in mine.values()}) == 3
-        assert len({str(one._unscaled_dash_pattern) for one in mine.values()}) == 3
+        shown = [
+            (one.get_marker(), str(one._unscaled_dash_pattern))
+            for one in (mine[f"{name}, {scheme}"] for name in (*flows, "queue"))
+        ]
+        assert [len({*each}) for each in zip(*shown, strict=True)] == [2, 2]
+        assert shown[2] == shown[0]
     # A flow has the same line and marker with both schemes.
     for flow in flows:
         both = [drawn[f"{flow}, {scheme}"] for scheme in schemes]
@@ -277,3 +281,33 @@ def test_looks_of_flows_by_the_number_of_their_senders() -> None:
     assert plain_look(mixed[0]) == plain_look(mixed[2]) == looks_of(["sack"])[0]
     apart = [look_of(one) for one in mixed]
     assert len({one.line for one in apart}) == len({one.marker for one in apart}) == 3
+
+
+def test_flows_of_one_run_have_their_own_colours() -> None:
+    """The first one of a scheme has the look of that."""
+    links = {"cell": Link(rate="20 Mbit/s", delay="20 ms", queue="50 packets")}
+    flows = {name: Flow(scheme="bbr-linux") for name in "ab"} | {"c": Flow(), "d": Flow()}
+    for names in ("ab", "abcd"):
+        used = {name: flows[name] for name in names}
+        (run,) = watch(Scenario(links=links, flows=used, end="3 s"), kinds=["throughput"])
+        colours = [look_of(one).colour for one in run.looks]
+        assert len({*colours}) == len(names)
+        assert run.looks[0] == looks_of(["bbr-linux"])[0]
+        assert names == "ab" or run.looks[2] == looks_of(["sack"])[0]
+
+
+def test_a_queue_of_several_runs_has_the_look_of_their_first_flows() -> None:
+    links = {"cell": Link(rate="20 Mbit/s", delay="20 ms", queue="50 packets")}
+    source = Scenario(links=links, flows={"a": Flow(), "b": Flow()}, end="3 s")
+    schemes = ["sack", "vho"]
+    runs = watch(source, kinds=["queue"], schemes=schemes, flows=["a", "b"])
+    # A colour is a scheme, a line style a flow.
+    assert [[plain_look(one) for one in run.looks] for run in runs] == [
+        [look] * 2 for look in looks_of(schemes)
+    ]
+    lines = [[look_of(one).line for one in run.looks] for run in runs]
+    assert lines[0] == lines[1]
+    assert len({*map(str, lines[0])}) == 2
+    _, (panel,) = shown_panels(runs, ["queue"])
+    queues = [one.look for one in panel.curves if one.draw == "queue"]
+    assert queues == [run.looks[0] for run in runs]

@@ -58,20 +58,18 @@ def test_means_begin_with_their_data() -> None:
 
 
 def test_rows_of_losses_have_their_number() -> None:
-    """They are of data; lost ACKs are told, and marked if they are asked for."""
+    """They are of data; lost ACKs are marked if they are asked for."""
     runs = watch(Scenario.read("household"), kinds=["queue"])
     lost = [len(flow.lost) for flow in runs[0].flows]
     window, panels = shown_panels(runs, ["queue"])
     axes = over_time_figure(runs, panels, window).axes[-1]
     assert [text.get_text() for text in axes.texts] == [f"{one} lost" for one in lost]
-    acks = sum(len(flow.lost_acks()[0]) for flow in runs[0].flows)
-    said = axes.get_title("right").replace("\n", " ")
-    assert f"not marked: {acks} lost ACKs" in said
+    assert sum(len(flow.lost_acks()[0]) for flow in runs[0].flows) > 0
+    assert "ACK" not in axes.get_title("right")
     window, panels = shown_panels(runs, ["queue"], marks=["losses", "acks"])
     axes = over_time_figure(runs, panels, window).axes[-1]
     texts = [text.get_text() for text in axes.texts]
     assert all("lost, " in one and one.endswith(" ACKs lost") for one in texts)
-    assert "not marked" not in axes.get_title("right")
 
 
 @pytest.mark.parametrize("schemes", [["sack"], ["bbr-linux"], ["enhanced"]])

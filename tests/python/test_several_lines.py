@@ -25,6 +25,7 @@ from midflight.plot import figure_of, plot_axis, plot_over_time, plot_run, plot_
 from midflight.plot.curves import Curve
 from midflight.plot.marks import EVENTS, STALL
 from midflight.plot.panels import over_time_figure, shown_panels
+from midflight.plot.room import Room
 from midflight.plot.stalls import Heard, stalls_of, without_short_stalls
 from midflight.plot.style import SERIES
 from midflight.plot.watched import watch
@@ -126,7 +127,7 @@ def test_stalls_at_the_same_time_are_drawn_for_all_lines() -> None:
         window, (panel,) = shown_panels(runs, ["throughput"], size=width)
         stalls = [one for one in panel.curves if one.draw == "stalled"]
         assert [one.scheme for one in stalls] == schemes
-        drawn = without_short_stalls(panel, window).curves
+        drawn = without_short_stalls(panel, Room(width - 0.65, window)).curves
         assert {len(one.time_s) for one in drawn if one.draw == "stalled"} == {1}
 
 

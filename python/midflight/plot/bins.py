@@ -16,8 +16,9 @@ Places = NDArray[np.int64]
 #: No interval at a cut is shorter than this share of the others, so that single packets do not make
 #: large means, and none is longer than the other one.
 LEAST_SHARE, _MOST_SHARE = 0.25, 1.5
-#: Two cuts that are near each other, such as the ends of an outage, have an interval of this share
-#: or more between them: a mean over a longer one would hide that nothing arrives there.
+#: Two cuts that are near each other, such as the ends of an outage, and one near the beginning or
+#: the end, have an interval of this share or more between them: a mean over a longer one would hide
+#: that nothing arrives there, or be of two links.
 _LEAST_PAIR = 0.05
 
 
@@ -30,7 +31,7 @@ def bin_edges(
     An edge of the grid that is nearer than a quarter of an interval to a cut is left out, unless an
     interval would be longer than one and a half. Of cuts that are nearer than that to each other
     the first and the last one count, or the first one alone if these are nearer than a twentieth;
-    cuts that are nearer than a quarter to the beginning or the end do not. The last interval ends
+    cuts that are nearer than that to the beginning or the end do not. The last interval ends
     with the flow, at `end_s`: where less than half an interval is left, it is longer.
     """
     first, end = int(window[0] / interval + 1e-9), min(end_s, window[1])
@@ -41,13 +42,13 @@ def bin_edges(
         grid = grid[:-1]
     if not len(grid) or end <= grid[0]:
         return grid
-    least = LEAST_SHARE * interval
+    least, shortest = LEAST_SHARE * interval, _LEAST_PAIR * interval
     begin = max([float(grid[0]), *(one for one in cuts if one <= window[0])])
     kept, near = [begin], [begin]
     for group in _groups([one for one in cuts if one > begin], least):
-        is_long = group[-1] - group[0] >= _LEAST_PAIR * interval
+        is_long = group[-1] - group[0] >= shortest
         ends = [group[0], group[-1]] if is_long else [group[0]]
-        kept += [one for one in ends if begin + least <= one <= end - least]
+        kept += [one for one in ends if begin + shortest <= one <= end - shortest]
         near += [group[0], group[-1]]
     far = np.abs(grid[:, None] - np.array(near)).min(axis=1) >= least * (1 - 1e-9)
     edges: Values = np.unique([*kept, *grid[far & (grid > begin)], end])

@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
-from midflight.plot.curves import Curve, Draw, Panel, Values
+from midflight.plot.curves import Draw, Panel, Values
 from midflight.plot.marks import EVENTS
 from midflight.plot.room import Room
 
-__all__ = ["with_room", "without_many", "without_overlaps"]
+__all__ = ["MOST_ROWS", "with_room", "without_many", "without_overlaps"]
 
 #: How far apart marks in a row are at least, in sizes of their kind. Timeouts are few and large.
 _APART = 1.2
 _APART_OF: Mapping[Draw, float] = {"timeout": 0.3, "spurious": 0.3}
 #: The least length of a step that stands alone, in points.
 _LEAST_STEP_PT = 3.0
-#: More losses on the radio than this are not marked one by one, unless losses are asked for; nor
-#: are those of several lines if one of them has more marks that can be told apart.
-_MOST_OF_CHANCE, _MOST_BESIDE = 100, 30
-_MANY: Mapping[Draw, str] = {
-    "radio": "lost on the radio",
+#: Rows of marks of more lines than this would take half of a panel.
+MOST_ROWS = 3
+#: Of several lines those of a sequence are not marked if one of them has more of these marks that
+#: can be told apart: they would hide the lines.
+_MOST_BESIDE = 30
+_OF_SEQUENCE: Mapping[Draw, str] = {
     "full": "lost to a full queue",
     "retransmissions": "sent again",
 }
-#: What marks of a panel are of.
-_OF_PANELS = {"queue": "data packets", "sequence": "segments"}
 
 
 def without_overlaps(panel: Panel, room: Room) -> Panel:
@@ -55,48 +54,26 @@ def _apart(time_s: Values, least: float) -> list[int]:
     return found
 
 
-def without_many(panel: Panel, room: Room) -> Panel:
-    """Leave out marks that are so many that they only make bands, or hide lines: losses on the
-    radio and, of several lines, those to a full queue and retransmissions; and lost ACKs, which
-    would be taken for lost data. Their number is in the panel's text, of each line if several have
-    some. Marks that are asked for are all there.
+def without_many(panel: Panel, room: Room, lines: int) -> Panel:
+    """Leave out rows of marks if the figure has many `lines`; marks of a sequence that would hide
+    several lines, whose number is in the panel's text; and lost ACKs, which would be taken for lost
+    data. Marks that are asked for are all there.
     """
     if panel.are_marks_asked:
         return panel
-    curves = list(panel.curves)
-    words, several = [], len({one.look for one in curves if one.draw == "steps"}) > 1
-    for draw, lost in _MANY.items():
+    curves = [one for one in panel.curves if one.draw != "acks"]
+    if lines > MOST_ROWS:
+        curves = [one for one in curves if not one.in_row]
+    words = []
+    for draw, what in _OF_SEQUENCE.items() if panel.kind == "sequence" and lines > 1 else ():
         marks = [one for one in curves if one.draw == draw]
-        marks = [one for one in marks if one.in_row or (several and panel.kind == "sequence")]
         least = _APART * EVENTS[draw].size * room.point_s
-        is_many = any(
-            len(one.time_s) > _MOST_OF_CHANCE
-            if draw == "radio" and one.in_row
-            else one.look is not None and len(_apart(one.time_s, least)) > _MOST_BESIDE
-            for one in marks
-        )
-        if is_many:
-            count = sum(len(one.time_s) for one in marks)
-            of = _OF_PANELS.get(panel.kind, "packets") if count > 1 else "packet"
-            words.append(f"{count:,} {of} {lost}{_each_line(marks)}")
-            curves = [one for one in curves if not any(one is other for other in marks)]
-    acks = sum(len(one.time_s) for one in curves if one.draw == "acks")
-    words += [f"{acks:,} lost ACK{'s' * (acks > 1)}"] if acks else []
-    curves = [one for one in curves if one.draw != "acks"]
+        if any(len(_apart(one.time_s, least)) > _MOST_BESIDE for one in marks):
+            words.append(f"{sum(len(one.time_s) for one in marks):,} segments {what}")
+            curves = [one for one in curves if one.draw != draw]
     said = f"not marked: {', '.join(words)}" if words else ""
     detail = "; ".join(filter(None, (panel.detail, said)))
     return replace(panel, curves=curves, detail=detail)
-
-
-def _each_line(marks: Sequence[Curve]) -> str:
-    """How many of some marks each flow has, or each scheme of a flow, if several have some."""
-    names = [one.flow for one in marks]
-    if len({*names}) < 2:
-        names = [one.scheme for one in marks]
-    if len({*names}) < max(2, len(marks)):
-        return ""
-    each = zip(names, marks, strict=True)
-    return f" ({', '.join(f'{name} {len(one.time_s):,}' for name, one in each)})"
 
 
 def with_room(time_s: Values, value: Values, room: Room, *, of_intervals: bool = False) -> Values:

@@ -79,8 +79,6 @@ class Curve:
     low: Values | None = None
     high: Values | None = None
     most: Values | None = None
-    #: Whether its line is solid, whatever its look: that of a link, which is no flow's.
-    is_solid: bool = False
     #: Whether its steps are means or medians over intervals.
     of_intervals: bool = False
     #: Whether its events stand in a row above the lines.

@@ -296,7 +296,6 @@ def queues_data(runs: Sequence[WatchedRun], curves: Sequence[Curve]) -> list[dic
                 "line": line,
                 "label": labelled(curve.label),
                 "look": curve.look,
-                "solid": curve.is_solid,
                 "packets": steps_data(packets),
                 "least": None if least is None else steps_data(least),
                 "most": None if most is None else steps_data(most),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from midflight.plot.band import draw_band, draw_handovers, has_changes, unnamed_entries
-from midflight.plot.crowded import without_many, without_overlaps
+from midflight.plot.crowded import MOST_ROWS, without_many, without_overlaps
 from midflight.plot.curves import Curve, Panel
 from midflight.plot.figure import (
     SMALL_PT,
@@ -347,7 +347,8 @@ def _figure(
     if len(runs) > 1 and len(shown_flows) == 1 < len(without_requests(runs[0].setup)):
         lacks.append(f"flow {runs[0].flows[0].flow}")
     panels = [one for panel in panels if panel.curves for one in _line_by_line(panel)]
-    several = sum(len(one.flows) for one in runs) > 1
+    count = sum(len(one.flows) for one in runs)
+    several = count > 1
     same = repeated_lines(runs)
     panels = [with_peaks(panel, same) for panel in _without_repeats(panels)]
     panels = [panel if panel.has_bands else _without_bands(panel) for panel in panels]
@@ -360,8 +361,8 @@ def _figure(
     shared |= dict.fromkeys(with_one_scale(panels, _scale), "log")
     width, _ = size_in(size, (PAGE_IN, 1.0))
     room = Room(max(0.5, width - 0.65), window)
-    panels = [without_short_stalls(panel, window) for panel in panels]
-    panels = [without_overlaps(without_many(panel, room), room) for panel in panels]
+    panels = [without_short_stalls(without_many(panel, room, count), room) for panel in panels]
+    panels = [without_overlaps(panel, room) for panel in panels]
     heads = [
         _head(one, () if number else lacks, room, _scale(one), stretches)
         for number, one in enumerate(panels)
@@ -390,7 +391,8 @@ def _figure(
             bands |= draw_handovers(grid[0], run, room, (row, len(shown)))
         for axes, panel, head in zip(grid[has_band:], panels, heads, strict=True):
             looks = [look for run in runs for look in run.looks]
-            rows = rows_of(panel, each if len(each) > 1 else (), looks)
+            has_gaps = len(each) > 1 and (count <= MOST_ROWS or panel.are_marks_asked)
+            rows = rows_of(panel, each if has_gaps else (), looks)
             shown_curves = within_scale(panel, _scale(panel), _asked_top(panel))
             apart = [one for one in shown_curves if is_stroked(one) and one.look in styles]
             apart = [one for one in apart if one.label not in same]
@@ -403,9 +405,9 @@ def _figure(
                     continue
                 # That of a link is told by its dashes, with its colour.
                 marked = several and not (one.draw == "queue" and len(runs) == 1)
-                own = "-" if one.look is None or one.is_solid else look_of(one.look).line
+                own = "-" if one.look is None else look_of(one.look).line
                 stroke = Stroke(
-                    own if one.look is None or one.is_solid else styles.get(one.look, own),
+                    own if one.look is None else styles.get(one.look, own),
                     widths.get(id(one), LINE_PT),
                     # Its markers are on the line that it repeats.
                     one.label in same and one.draw in STROKED,
@@ -520,8 +522,9 @@ def _draw_gaps(
     for run in runs:
         spans = [(max(a, start), min(b, end)) for a, b in run.gaps if b > start and a < end]
         look = look_of(run.looks[0])
-        # Without gaps a run may have no row.
-        if spans:
+        # Without gaps a run may have no row, and of many lines none has one.
+        if spans and run.looks[0] in rows:
+            axes.plot([], [], color="0.5", linewidth=_GAP_PT, alpha=0.5, label=_GAP)
             axes.hlines(
                 [rows[run.looks[0]]] * len(spans),
                 [a for a, _ in spans],
@@ -537,8 +540,6 @@ def _draw_gaps(
             how: Any = {"linewidth": 0.6, "linestyle": (0, (4, 2)), "alpha": 0.6, "zorder": 1.5}
             for at in (at for at in makes if start < at < end):
                 axes.axvline(at, color=look.colour, **how)
-    if any(run.gaps for run in runs):
-        axes.plot([], [], color="0.5", linewidth=_GAP_PT, alpha=0.5, label=_GAP)
 
 
 def _head(

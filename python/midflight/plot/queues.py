@@ -11,17 +11,14 @@ import numpy as np
 from midflight.plot.bins import bin_edges, places_in, stepped
 from midflight.plot.curves import Curve, Panel, Values, WatchedRun, inside, nice
 from midflight.plot.history import NS_PER_S
-from midflight.plot.line_looks import link_look, of_same_colour, plain_look
+from midflight.plot.line_looks import link_look
 from midflight.plot.marks import EVENTS, GROUPS, timeouts
-from midflight.plot.style import SERIES
 
 __all__ = ["INTERVALS", "queue_panel"]
 
 #: Means of a throughput in the time that is shown, about, and of a queue for each of them.
 INTERVALS = 90
 _FINER = 4
-#: The places in `SERIES` of the line styles of queues beside lines of their colours.
-_OF_QUEUES = (8, 4, 6, 7, 5)
 
 
 def _at_queue(
@@ -137,10 +134,7 @@ def queue_panel(
         interval = min(interval, nice(max(interval, (window[1] - window[0]) / INTERVALS) / _FINER))
     curves, is_binned = [], False
     alone = sum(len(one.flows) for one in runs) == 1
-    # Several runs of several flows have looks that no flow has.
-    taken = {plain_look(look) for run in runs for look in run.looks}
-    free = [one for one in reversed(range(len(SERIES))) if one not in taken] or [len(SERIES) - 1]
-    for place, run in enumerate(runs):
+    for run in runs:
         links, end_s = dict(run.shown_links), run.end_ns / NS_PER_S
         one_run = len(runs) == 1
         # Of links of the other way those that are used when these are.
@@ -159,15 +153,10 @@ def queue_panel(
             name = f"queue of {link}{run.way}" if one_run else run.scheme
             if at in beside:
                 name = f"queue of {run.other_links[at][1]}, {run.other_way}"
-            # The queue of several flows is that of none.
-            is_apart = not one_run and len(run.flows) > 1 and len(free) >= len(runs)
-            look = free[place % len(free)] if is_apart else run.looks[0]
+            # That of several flows has the look of the first one.
+            look = run.looks[0]
             if one_run:
                 look = link_look(run.place_of(beside.get(at, at)), is_other_way=at in beside)
-            if not one_run and len(run.flows) > 1 and len({*map(plain_look, run.looks)}) == 1:
-                # It has the colour of its flows.
-                style = _OF_QUEUES[place % len(_OF_QUEUES)]
-                is_apart, look = False, of_same_colour(run.looks[0], style)
             if not one_run and len(run.flows) > 1:
                 name = f"queue, {name}"
             queue = Curve(
@@ -176,8 +165,6 @@ def queue_panel(
                 levels.time_s,
                 levels.packets,
                 look=look,
-                # In grey the others are told apart by their dashes.
-                is_solid=is_apart and place == 0,
                 low=levels.least,
                 high=levels.most,
                 scheme=run.scheme,

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from midflight.plot.bins import Places
 from midflight.plot.curves import Curve, Panel, Values, WatchedRun, inside
 from midflight.plot.history import NS_PER_S, History, Steps
-from midflight.plot.marks import STALL
+from midflight.plot.marks import EVENTS, GROUPS, STALL
+from midflight.plot.room import Room
 
 __all__ = [
     "Heard",
@@ -37,6 +38,9 @@ _ALIKE = 0.5
 _MOST_SILENCES = 90
 #: Shorter ones than this share of the time that is shown are not drawn.
 _LEAST_SHARE = 0.01
+#: None is if less of each is seen beside the triangles of timeouts, in points, as found at so many
+#: instants.
+_LEAST_SEEN_PT, _INSTANTS = 2.0, 200
 
 
 class Heard(NamedTuple):
@@ -152,30 +156,50 @@ def _shown(one: Heard, after: Places) -> Places:
     return found
 
 
-def without_short_stalls(panel: Panel, window: tuple[float, float]) -> Panel:
+def without_short_stalls(panel: Panel, room: Room) -> Panel:
     """Return a panel without times without arrivals that are shorter than a hundredth of the time
-    shown, but for those beside one of another line that is not; its text has their number.
+    shown, but for those beside one of another line that is not; and without any if the timeouts in
+    them hide all.
     """
-    least = _LEAST_SHARE * (window[1] - window[0])
-    curves, dropped = [], 0
+    least = _LEAST_SHARE * (room.window[1] - room.window[0])
+    curves, are_seen = [], False
     for one in panel.curves:
-        kept = _long_enough(one, window, least)
+        kept = _long_enough(one, room.window, least)
         if kept is None or one.low is None or one.high is None:
             curves.append(one)
             continue
         for other in panel.curves:
-            long = None if other is one else _long_enough(other, window, least)
+            long = None if other is one else _long_enough(other, room.window, least)
             if long is not None and other.low is not None and other.high is not None:
                 for low, high in zip(other.low[long], other.high[long], strict=True):
                     kept |= (one.low < high) & (one.high > low)
-        dropped += int((~kept).sum())
         how: Any = {"low": one.low[kept], "high": one.high[kept]}
-        curves.append(replace(one, time_s=one.time_s[kept], value=one.value[kept], **how))
-    if not dropped:
-        return panel
-    what = "times in which nothing arrives" if dropped > 1 else "time in which nothing arrives"
-    said = f"not drawn: {dropped} {what}, of less than {least:.3g} s"
-    return replace(panel, curves=curves, detail="; ".join(filter(None, (panel.detail, said))))
+        one = replace(one, time_s=one.time_s[kept], value=one.value[kept], **how)
+        curves.append(one)
+        are_seen |= _is_seen(one, panel, room)
+    if not are_seen:
+        curves = [one for one in curves if one.label != STALL]
+    return replace(panel, curves=curves)
+
+
+def _is_seen(one: Curve, panel: Panel, room: Room) -> bool:
+    """Whether some of the times without arrivals of a line are seen beside the triangles of its
+    timeouts.
+    """
+    assert one.low is not None
+    assert one.high is not None
+    half = EVENTS["timeout"].size * room.point_s / 2
+    mine = (mark for mark in panel.curves if (mark.flow, mark.scheme) == (one.flow, one.scheme))
+    times = [mark.time_s for mark in mine if mark.draw in GROUPS["timeouts"][:2]]
+    at = np.concatenate([np.empty(0), *times])
+    for low, high in zip(one.low.tolist(), one.high.tolist(), strict=True):
+        shown = np.linspace(max(low, room.window[0]), min(high, room.window[1]), _INSTANTS)
+        is_free = np.ones(_INSTANTS, np.bool_)
+        for time in at[(at > low - half) & (at < high + half)].tolist():
+            is_free &= np.abs(shown - time) > half
+        if is_free.mean() * (shown[-1] - shown[0]) >= _LEAST_SEEN_PT * room.point_s:
+            return True
+    return False
 
 
 def _long_enough(one: Curve, window: tuple[float, float], least: float) -> NDArray[np.bool_] | None:

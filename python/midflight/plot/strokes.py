@@ -76,7 +76,7 @@ class Stroke(NamedTuple):
 
 def is_stroked(one: Curve) -> bool:
     """Whether a curve is the line of a flow or of a run, and no link's."""
-    return one.draw in STROKED and one.look is not None and not one.is_solid
+    return one.draw in STROKED and one.look is not None
 
 
 def usual_line(handle: Any) -> Any:

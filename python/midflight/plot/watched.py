@@ -49,7 +49,7 @@ from midflight.plot.options import as_names, time_words
 from midflight.plot.queues import INTERVALS, queue_panel
 from midflight.plot.sender_panels import cwnd_panel, pipe_panel, rates_panel, sequence_panel
 from midflight.plot.stalls import Heard, least_stall_s, pipe_of_workload, silences, stalls_of
-from midflight.plot.style import PAGE_IN, SERIES
+from midflight.plot.style import PAGE_IN, SERIES, looks_of
 from midflight.plot.timed import Times, lines_of, unit_of
 from midflight.refusal import refusal
 
@@ -102,7 +102,7 @@ _MOST_ALL = 6
 #: A rate that changes so often follows a recording. An inch of a panel has no more than so many of
 #: its intervals: with one line, and with several, which cover each other.
 _MANY_CHANGES = 20
-_MOST_PER_IN, _MOST_OF_SEVERAL = 150, 20
+_MOST_PER_IN, _MOST_OF_SEVERAL = 150, 60
 #: Intervals fit the changes of a rate if more than this share of them is at their edges.
 _MOST_FIT = 0.9
 #: However long a round trip is, a figure has so many intervals.
@@ -168,12 +168,13 @@ def name_lines(runs: Sequence[WatchedRun]) -> None:
             is_named = len(runs) > 1 or not several or differ
             words += [history.label] * is_named
             sender, of_flow = _sender_of(history, one.names)
-            senders.append(sender * is_named)
+            senders.append(sender * (is_named or len(runs) == 1))
             flows.append(of_flow)
             other = f" ({way})" if way != one.directions[0] else ""
             labels.append(", ".join(words) + other)
         one.labels = labels
-    looks = iter(looks_of_flows(senders, flows))
+    # In one run a colour is a flow's, in several a scheme's.
+    looks = iter(looks_of(senders) if len(runs) == 1 else looks_of_flows(senders, flows))
     for one in runs:
         one.looks = [next(looks) for _ in one.labels]
 

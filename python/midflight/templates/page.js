@@ -51,9 +51,9 @@ const runs = data.runs.map((raw, number) => {
   Object.assign(run.events, { timeout: timeouts(false), spurious: timeouts(true), stalled: Float64Array.from(run.silent, one => one[0]) });
   return run;
 });
-const queues = data.queues.map(({ path, line, label, look, solid, packets, least, most, every }) => {
+const queues = data.queues.map(({ path, line, label, look, packets, least, most, every }) => {
   const run = line === null ? null : runs.filter(one => one.path === paths[path])[line];
-  return { path: paths[path], run, label, look, solid, every, packets: steps(packets), least: steps(least || packets), most: steps(most || packets) };
+  return { path: paths[path], run, label, look, every, packets: steps(packets), least: steps(least || packets), most: steps(most || packets) };
 });
 const shown = () => runs.filter(run => run.shown);
 /** The flow whose packets are drawn, of all runs that are shown. */
@@ -758,7 +758,7 @@ function legend() {
   $("next").textContent = Path.word(runs);
   $("next").hidden = !Path.word(runs);
   const own = below === "queue" ? Lines.queues(passed, shown()).map((q, _, all) => [
-    Shapes.lineIcon(all.length > 1 ? shapeOf(q.look) : "", q.solid || all.length === 1 ? [] : dashOf(q.look), colourOf(q.look), isFilled(q.look)), q.run ? `packets of ${q.label}` : q.label]) : [];
+    Shapes.lineIcon(all.length > 1 ? shapeOf(q.look) : "", all.length === 1 ? [] : dashOf(q.look), colourOf(q.look), isFilled(q.look)), q.run ? `packets of ${q.label}` : q.label]) : [];
   $("marks").innerHTML = Panels.legend(runs, KINDS[below], { icon, own, words, shape: runs.length > 1 ? "circle" : shape(runs[0]),
     of: flows.length > 1 ? flow : "", differ: Path.differ(shown()), alone: withIt().length === 1 });
 }

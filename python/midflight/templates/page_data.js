@@ -90,10 +90,10 @@ function edges(cuts, step, end) {
   return made.get(key);
 }
 function madeEdges(cuts, step, end, begin = 0) {
-  const whole = Math.floor(end / step + 1e-9), least = .25 * step, kept = [begin], near = [begin];
+  const whole = Math.floor(end / step + 1e-9), least = .25 * step, shortest = .05 * step, kept = [begin], near = [begin];
   for (const group of groups(cuts.filter(one => one > begin), least)) {
     const first = group[0], last = group[group.length - 1];
-    for (const one of last - first >= .05 * step ? [first, last] : [first]) if (one >= begin + least && one <= end - least) kept.push(one);
+    for (const one of last - first >= shortest ? [first, last] : [first]) if (one >= begin + shortest && one <= end - shortest) kept.push(one);
     near.push(first, last);
   }
   // Less than half an interval at the end joins the one before.

@@ -250,8 +250,8 @@ const KINDS = {
             const x = X(t[i]), until = X(i + 1 < t.length ? t[i + 1] : Math.min(run.end, view.t1)), y = yOf(most[i]);
             g.fillRect(x, y, until - x, yOf(least[i]) - y);
           }
-          const isLink = q.solid, end = q.run === null ? q.path.end : run.end;
-          g.globalAlpha = 1; line(at, { t, v }, end, yOf, all.length > 1 && !isLink ? at.dashOf(q.look) : [], q.run === null ? 1.7 : 1.2);
+          const end = q.run === null ? q.path.end : run.end;
+          g.globalAlpha = 1; line(at, { t, v }, end, yOf, all.length > 1 ? at.dashOf(q.look) : [], q.run === null ? 1.7 : 1.2);
           if (all.length > 1) markers(at, { t, v }, end, yOf, q.look, all.indexOf(q));
         }
       }
