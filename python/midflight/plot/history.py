@@ -327,18 +327,6 @@ class History:
         return Steps(table.numpy("time_ns")[rows][new], value[new])
 
     @cached_property
-    def hides_window(self) -> bool:
-        """Whether the flight is far above the window for some time, because it includes segments
-        that are considered lost after a timeout.
-        """
-        cwnd = self.steps("cwnd")
-        if not len(cwnd.value) or not len(self.flight.value):
-            return False
-        places = np.searchsorted(cwnd.time_ns, self.flight.time_ns, side="right") - 1
-        window = np.where(places >= 0, cwnd.value[places], np.inf)
-        return bool((self.flight.value > 1.25 * window + 2).any())
-
-    @cached_property
     def lost(self) -> NDArray[np.int64]:
         """The places of lost data segments in the trace."""
         rows = self._rows.get("drop", np.empty(0, np.int64))

@@ -138,7 +138,7 @@ class Room:
                 if one.kind != kind:
                     continue
                 middle = (one.time_ns / NS_PER_S - self.window[0]) * point
-                half = text_width(labelled(one.label), LABEL_PT) / 2 + 2
+                half = text_width(labelled(one.label), LABEL_PT) / 2 + 3
                 if middle - half < -20 or middle + half > self.width_in * 72 + 20:
                     continue
                 for level, places in enumerate(taken):

@@ -68,7 +68,14 @@ PANELS = ("time-sequence", "window", "timer")
 #: More runs side by side cannot be read on a page.
 MOST_PANELS = 4
 
-_MOST_NAMED = 8
+#: With more timeouts and fast retransmits than these none is named, else the first ones; in panels
+#: that are narrower, in inches, none.
+_MOST_EVENTS, _MOST_NAMED, _LEAST_NAMED_IN = 8, 3, 2.3
+#: What a row of panels has at its left and right, and between two panels, in inches.
+_LEFT_IN, _NAMES_IN, _BETWEEN_IN = 0.7, 0.5, 0.1
+#: The pipe is drawn if it differs by more than this share from the lesser of cwnd and flight, for
+#: more than this share of the time with data in flight.
+_OTHER_PIPE, _OTHER_TIME = 0.1, 0.1
 #: The lines of panels whose names are written beside them, by their labels; of so many runs.
 _MOST_WITH_NAMES = 2
 _OF_WINDOWS = {"cwnd": "cwnd", "ssthresh": "ssthresh"}
@@ -186,7 +193,9 @@ def run_figure(
         entries: dict[str, Any] = {}
         sequence = grid[0] if kind != "window" else []
         windows, timers = (grid[-2], grid[-1]) if kind != "time-sequence" else ([], [])
-        room = Room(max(0.5, width / len(runs) - 0.55), window)
+        has_names = len(runs) <= _MOST_WITH_NAMES and kind != "time-sequence"
+        beside = _LEFT_IN + _NAMES_IN * has_names
+        room = Room(max(0.5, (width - beside) / len(runs) - _BETWEEN_IN), window)
         for axes, one in zip(sequence, runs, strict=False):
             _time_sequence(axes, one, room)
         for axes, one in zip(windows, runs, strict=False):
@@ -254,7 +263,7 @@ def run_rows(
                 ("flight", one.flight),
                 ("cwnd", one.steps("cwnd")),
                 ("ssthresh", one.steps("ssthresh")),
-                *((("pipe", one.pipe),) if one.hides_window else ()),
+                *((("pipe", one.pipe),) if _tells_pipe(one, window) else ()),
             ):
                 found.append(("window", "segments", line, steps.time_ns, steps.value))
             for line, event in (("RTO", "rto_value"), ("RTT sample", "rtt_sample")):
@@ -301,21 +310,43 @@ def _time_sequence(axes: Axes, one: History, room: Room) -> None:
 def _names(
     one: History, room: Room, segments: tuple[int, int] | None
 ) -> list[tuple[float, float, str]]:
-    """The timeouts and fast retransmits with names, if there are few: time, segment, name."""
-    named = []
-    for event, text in (("rto", "timeout"), ("fast_retransmit", "fast retransmit")):
-        time, value = one.times(event), one.values(event)
-        for at, segment in zip(time, value, strict=True):
+    """The timeouts and fast retransmits with names, if there are few: time, segment, name.
+
+    Timeouts of one segment after each other have a name with their number at the first of them. The
+    names of timeouts are first, those of most timeouts before others.
+    """
+    found = []
+    for event in ("rto", "fast_retransmit"):
+        for at, segment in zip(one.times(event), one.values(event), strict=True):
             if room.shows(int(at)) and (segments is None or segments[0] <= segment <= segments[1]):
-                named.append((at / NS_PER_S, segment, text))
-    return sorted(named) if len(named) <= _MOST_NAMED else []
+                found.append((at / NS_PER_S, event, float(segment)))
+    groups: list[tuple[float, str, float, int]] = []
+    for at_s, event, segment in sorted(found):
+        if groups and event == "rto" and groups[-1][1:3] == (event, segment):
+            groups[-1] = (*groups[-1][:3], groups[-1][3] + 1)
+        else:
+            groups.append((at_s, event, segment, 1))
+    if len(groups) > _MOST_EVENTS:
+        return []
+    groups.sort(key=lambda group: (group[1] != "rto", -group[3], group[0]))
+    return [
+        (at_s, segment, _event_name(event, count))
+        for at_s, event, segment, count in groups[:_MOST_NAMED]
+    ]
+
+
+def _event_name(event: str, count: int) -> str:
+    if event != "rto":
+        return "fast retransmit"
+    return "timeout" if count == 1 else f"{count} timeouts"
 
 
 def _named_events(axes: Axes, one: History, room: Room, segments: tuple[int, int] | None) -> None:
-    """Write timeouts and fast retransmits beside their segments.
-
-    The first of several that leave no room for each other has its name.
-    """
+    """Write timeouts and fast retransmits beside their segments, where a panel has room."""
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    if axes.get_position().width * figure.get_size_inches()[0] < _LEAST_NAMED_IN:
+        return
     names = EventNames(axes)
     for at, segment, text in _names(one, room, segments):
         names.write(at, segment, text)
@@ -356,6 +387,27 @@ def _named_lines(panels: Iterable[Axes], names: Mapping[str, str]) -> Iterator[s
             yield label
 
 
+def _tells_pipe(one: History, window: tuple[float, float]) -> bool:
+    """Whether the pipe says more than cwnd and flight do: it is another for some time."""
+    cwnd, start, end = one.steps("cwnd"), *(at * NS_PER_S for at in window)
+    if not len(one.pipe.value) or not len(cwnd.value) or not len(one.flight.value):
+        return False
+    each = (one.pipe, cwnd, one.flight)
+    first = max(start, *(int(steps.time_ns[0]) for steps in each))
+    last = min(end, one.end_ns)
+    times = np.unique(np.concatenate([[first], *(steps.time_ns for steps in each)]))
+    times = times[(times >= first) & (times < last)]
+    lasts = np.diff(np.append(times, last))
+    pipe, windows, flight = (
+        steps.value[np.searchsorted(steps.time_ns, times, side="right") - 1] for steps in each
+    )
+    usual = np.minimum(windows, flight)
+    # A part of a segment is no difference.
+    is_other = np.abs(pipe - usual) > np.maximum(1.0, _OTHER_PIPE * usual)
+    has_data = flight > 0
+    return bool(lasts[is_other & has_data].sum() > _OTHER_TIME * lasts[has_data].sum())
+
+
 def _window_panel(axes: Axes, one: History, room: Room) -> None:
     """cwnd, ssthresh and flight."""
     time, value = room.steps(one.flight, one.end_ns)
@@ -371,16 +423,16 @@ def _window_panel(axes: Axes, one: History, room: Room) -> None:
         zorder=1,
         rasterized=len(time) > MOST_VECTORS,
     )
-    # A pipe that is as large as cwnd is a thin line on a wide one, and neither hides the other.
-    wide = 1.9 if one.hides_window and len(one.pipe.value) else None
+    # Where the pipe is as large as cwnd it is a thin line on a wide one: neither hides the other.
+    has_pipe = _tells_pipe(one, room.window)
     looks: Sequence[tuple[str, str, Any, float | None]] = (
-        ("cwnd", DARK, "-", wide),
-        ("ssthresh", LIGHT, (0, (4.0, 1.6)), None),
-        ("pipe (sender's estimate)", _PIPE, (0, (3.0, 2.0)), 0.9),
+        ("cwnd", DARK, "-", 1.9 if has_pipe else None),
+        ("ssthresh", LIGHT, (0, (7.0, 2.5)), None),
+        ("pipe (sender's estimate)", _PIPE, (0, (1.0, 1.1)), 1.2),
     )
     for order, (event, colour, line, width) in enumerate(looks, 2):
         is_pipe = event.startswith("pipe")
-        if is_pipe and not one.hides_window:
+        if is_pipe and not has_pipe:
             continue
         time, value = room.steps(one.pipe if is_pipe else one.steps(event), one.end_ns)
         if len(time) == 0:
