@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import math
+import re
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from midflight.policy import Policies
     from midflight.sweep import Sweep
 
-__all__ = ["report_sweep", "sweep_figures", "sweep_report_html"]
+__all__ = ["report_sweep", "sweep_command", "sweep_figures", "sweep_report_html"]
 
 #: How the words of the scenario begin, whose values are not those of the axes.
 _OWN = "The scenario, with its own values:"
@@ -84,13 +86,14 @@ def sweep_report_html(
     scenario = json.loads(asked.scenario)
     words, unit = METRICS[summary.metric]
     definition = json.loads((folder / "sweep.json").read_text(encoding="utf-8"))
-    heading, description = _heading(asked, scenario, folder)
+    heading, description = _heading(asked, scenario)
     with usual_of_folder(folder):
         return (
             environment()
             .get_template("sweep_report.html.j2")
             .render(
                 title=heading,
+                name=folder.resolve().name,
                 description=description,
                 scenario=scenario,
                 made_by=stacks_of(scenario),
@@ -119,6 +122,9 @@ def sweep_report_html(
                 definition=definition,
                 document=json.dumps(definition, indent=2),
                 command=command,
+                sweep_command=sweep_command(asked, folder, command),
+                scenario_json=json.dumps(_own_words(asked, scenario), indent=2, ensure_ascii=False),
+                own_policies=list(definition.get("policies") or ()),
             )
         )
 
@@ -137,24 +143,62 @@ def _headed(cells: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
     return lines
 
 
-def _heading(asked: Sweep, scenario: Mapping[str, Any], folder: Path) -> tuple[str, str]:
+def _heading(asked: Sweep, scenario: Mapping[str, Any]) -> tuple[str, str]:
     """The heading of a sweep, which names its axes, and its description, by their words.
 
     What the scenario's title says of an axis holds for one of its values, and stands with the
-    description.
+    description. A scenario with axes of its own has a title of the sweep.
     """
     from midflight.plot.names import column_name, within_text
     from midflight.plot.unfinished import joined
 
-    title = scenario.get("title") or f"Sweep {folder.resolve().name}"
+    title = scenario.get("title") or ""
+    of = _own_words(asked, scenario).get("title", "")
     description = " ".join((scenario.get("description") or "").split())
-    of, over, axes = title.rpartition(f", over {', '.join(asked.axes)}")
-    if not over or axes:
+    if title and of == title:
         return title, description
     words = [within_text(column_name(key)) if "." in key else key for key in asked.axes]
-    about = description.removeprefix(OWN_VALUES).strip()
-    end = "" if of.endswith((".", "!", "?")) else "."
-    return f"Sweep over {joined(words)}", f"{_OWN} {of}{end} {about}".strip()
+    if title:
+        end = "" if of.endswith((".", "!", "?")) else "."
+        about = description.removeprefix(OWN_VALUES).strip()
+        description = f"{_OWN} {of}{end} {about}".strip()
+    return f"Sweep over {joined(words)}", description
+
+
+def _own_words(asked: Sweep, scenario: Mapping[str, Any]) -> dict[str, Any]:
+    """A scenario whose title does not say what a sweep of it is over."""
+    title, over, axes = (scenario.get("title") or "").rpartition(", over ")
+    # They are named in the order in which they were given.
+    is_of_axes = bool(over) and sorted(axes.split(", ")) == sorted(asked.axes)
+    return {**scenario, "title": title} if is_of_axes else dict(scenario)
+
+
+def sweep_command(asked: Sweep, folder: Path, command: str = "") -> str:
+    """Return the command that runs a sweep again from its scenario in `scenario.json`; `command`
+    is that of the report, which has the files of policies.
+    """
+    from midflight.sweep import toml_text
+
+    def values_of(values: Sequence[str]) -> str:
+        # Commas and colons are not those between values.
+        is_plain = not any(re.search(r"[,:\[\]\"']", one) for one in values)
+        return ",".join(values) if is_plain else toml_text(list(values))
+
+    words = ["midflight", "sweep", "scenario.json"]
+    for key, values in asked.axes.items():
+        words += ["--axis", f"{key}={values_of(values)}"]
+    given = {"--compare": asked.compare, "--metric": asked.metric, "--phase": asked.phase}
+    given["--by"] = None if asked.by is None else ",".join(asked.by)
+    words += [word for option, one in given.items() if one for word in (option, str(one))]
+    policies = [one for one in shlex.split(command) if one.startswith("--policy=")]
+    named = {one.removeprefix("--policy=").partition("=")[0] for one in policies}
+    definition = json.loads((folder / "sweep.json").read_text(encoding="utf-8"))
+    policies += [
+        f"--policy={one}=FILE.py:CLASS"
+        for one in definition.get("policies") or ()
+        if one not in named
+    ]
+    return shlex.join([*words, *policies, "--out", f"{folder.resolve().name}-again"])
 
 
 def signed(ratio: float) -> str:
@@ -240,10 +284,10 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
     """Yield what shows a sweep best, each as an image and a caption.
 
     The comparison, if it has intervals; the metric over the axis with the most values, with a line
-    for each value that is compared; the shares of runs; and maps over the two axes with the most
-    values.
+    for each value that is compared; the shares of runs, unless these would be of several settings
+    together; and maps over the two axes with the most values.
     """
-    from midflight.plot.axis import axis_data, axis_figure
+    from midflight.plot.axis import axis_data, axis_figure, pooled_axes
     from midflight.plot.names import column_name
     from midflight.plot.paired import paired_maps, paired_shown
     from midflight.plot.spread import spread_figure, spread_of
@@ -296,9 +340,10 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
         is_single = _most_runs(columns, [x, *lines]) == 1
         caption = f"{of}." if is_single else f"{of}: medians and quartiles."
         yield {"image": image(axis_figure(data)), "caption": caption}
-    shares = spread_of(columns, "cdf", value=metric, by=by)
-    caption = f"{of}: the share of runs with at most that value."
-    yield {"image": image(spread_figure(shares)), "caption": caption}
+    if not pooled_axes(columns, metric, {*by}, {}):
+        shares = spread_of(columns, "cdf", value=metric, by=by)
+        caption = f"{of}: the share of runs with at most that value."
+        yield {"image": image(spread_figure(shares)), "caption": caption}
     if len(free) >= 2:
         yield from _maps(asked, every_flow, metric, free[:2], image)
 

@@ -763,7 +763,7 @@ def test_whiskers_at_a_number_are_points_apart_and_inside_the_axes(scale: str) -
         # Caps, which have marker sizes of their widths, do not touch.
         caps = [one for one in axes.lines if one.get_marker() == "_"]
         assert (apart > max(one.get_markersize() for one in caps)).all()
-        assert (apart <= 3.6).all()
+        assert (apart <= 4.7).all()
         box = axes.get_window_extent()
         assert ((places >= box.x0) & (places <= box.x1)).all()
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
+import shlex
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -220,6 +223,57 @@ def test_a_figure_without_values_has_no_numbers_at_its_axis() -> None:
             assert bool(len(axes.get_yticks())) == (finished == 4)
             assert (words in texts) == (finished == 1)
             assert ("the kind cdf shows the others" in texts) == (finished == 1)
+
+
+def part_of(html: str, mark: str) -> str:
+    """A text of a report that is set as it is."""
+    return unescape(html.split(f'<pre id="{mark}">')[1].split("</pre>")[0])
+
+
+def test_a_report_begins_with_results_and_has_the_command_of_its_sweep(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Values with commas and with colons, and axes in another order than they are run in.
+    links = [f'{{rate = "{one} Mbit/s", delay = "20 ms"}}' for one in (5, 9)]
+    more = ["--axis", "handoffs.0.at=0.2s:0.4s:0.1s", f"--axis=links.lte=[{', '.join(links)}]"]
+    more += ["--set", "links.wifi.delay=7ms"]
+    more += ["--metric", "goodput_bps", "--by", "links.lte"]
+    html = sweep_report_html(made_in(tmp_path / "out", *more))
+    heading = "Sweep over scheme of download, link lte and instant of the handoff"
+    assert f"<h1>{heading}</h1>" in html
+    marks = ["<h1>", "In short", "<figure", 'id="axes"', 'id="comparison"', 'id="scenario"']
+    marks += ["with its own values", 'id="sweep"']
+    places = [html.index(one) for one in marks]
+    assert places == sorted(places)
+    monkeypatch.chdir(tmp_path)
+    Path("scenario.json").write_text(part_of(html, "scenario-json"))
+    command = shlex.split(part_of(html, "sweep"))
+    assert command[:2] == ["midflight", "sweep"]
+    assert main(command[1:]) == 0
+    before, again = (
+        json.loads((tmp_path / one / "sweep.json").read_text()) for one in ("out", "out-again")
+    )
+    for one in (before, again):
+        title = one["scenario"].pop("title").partition(", over ")[0]
+        assert title.startswith("A download")
+        assert "flows.download.scheme" not in title
+    assert again == before
+    assert (tmp_path / "out/flows.csv").read_bytes() == Path("out-again/flows.csv").read_bytes()
+
+
+@pytest.mark.skipif(find_chromium() is None, reason="needs Chromium")
+def test_figures_of_a_report_are_side_by_side_on_a_wide_screen(tmp_path: Path) -> None:
+    page = tmp_path / "r.html"
+    page.write_text(sweep_report_html(made_in(tmp_path / "out", "--axis", "seed=1,2,3")))
+    where = "[...document.querySelectorAll('.figures figure')].map(one => one.offsetTop)"
+    for width, is_beside in ((1300, True), (700, False)):
+        browser = Browser(find_chromium() or "", width)
+        try:
+            browser.open(page)
+            first, second, *_ = browser.run(where)
+        finally:
+            browser.close()
+        assert (first == second) == is_beside
 
 
 @pytest.mark.skipif(find_chromium() is None, reason="needs Chromium")

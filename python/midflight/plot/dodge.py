@@ -21,7 +21,7 @@ __all__ = [
 _MARKER_PT, _AROUND_PT = 5.0, 80.0
 
 #: Whiskers of lines with the same x stand so far apart, in points, where there is room, ...
-_APART_PT = 3.5
+_APART_PT = 5.0
 #: ... the outer ones no farther than this from each other, so that each is near its marker, ...
 _MOST_APART_PT = 14.0
 #: ... and take up no more than this share of the way to the next x.
