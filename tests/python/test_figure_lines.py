@@ -69,7 +69,7 @@ def test_bands_of_many_lines_are_left_to_the_table() -> None:
         assert panels[0].has_bands == expected
         assert all(one.low is not None for one in panels[0].curves if one.draw == "steps")
         figure = over_time_figure(runs, panels, window)
-        bands = [one for axes in figure.axes for one in axes.collections]
+        bands = [one for axes in figure.axes for one in axes.collections if one.zorder == 2]
         # The samples of one line are dots.
         assert len(bands) == (len(schemes) if expected and len(schemes) > 1 else 0)
 

@@ -183,7 +183,7 @@ def test_a_narrow_figure_of_a_recording_has_longer_intervals() -> None:
     )
     one = watch(scenario, kinds=["throughput"])
     two = watch(scenario, kinds=["throughput"], schemes=["sack", "bbr-linux"])
-    for runs, size, expected in ((one, "double", 1), (one, "single", 2), (two, "single", 10)):
+    for runs, size, expected in ((one, "double", 1), (one, "single", 2), (two, "single", 5)):
         (panel,) = shown_panels(runs, ["throughput"], size=size)[1]
         assert panel.detail == f"means of {expected} s"
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.collections import PolyCollection
 
 import midflight
 from midflight import Change, Flow, Handoff, Link, MidflightError, Plan, Scenario
@@ -152,10 +153,9 @@ def test_the_figure_of_a_run_has_its_packets() -> None:
     assert {text.get_text() for text in sequence.texts} >= {"wifi lost", "to lte", "2 timeouts"}
     # These have their names above, and none in the legend.
     assert {"no link", "link in use"}.isdisjoint(drawn)
-    (gap,) = sequence.patches
-    band = gap.get_window_extent()
-    left, right = sequence.transData.inverted().transform([(band.x0, 0), (band.x1, 0)])[:, 0]
-    assert (left, right) == (pytest.approx(0.15), pytest.approx(0.45))
+    (gap,) = (one for one in sequence.collections if isinstance(one, PolyCollection))
+    (area,) = gap.get_paths()
+    assert (area.get_extents().x0, area.get_extents().x1) == pytest.approx((0.15, 0.45))
     cwnd = lines_of(window)["cwnd"]
     # The last value is held to the end of the flow.
     assert list(cwnd.get_ydata())[:-1] == list(one.values("cwnd"))

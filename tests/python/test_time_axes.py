@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.collections import PolyCollection
+from matplotlib.figure import Figure
 
 from midflight import Flow, Handoff, Link, Scenario
 from midflight.plot import figure_of, plot_over_time
@@ -19,8 +21,9 @@ from midflight.plot.curves import Curve, Panel
 from midflight.plot.marks import STALL
 from midflight.plot.panel_scales import CUT, mark_cut_lines, peak_words, scale_of, with_peaks
 from midflight.plot.panels import over_time_figure, shown_panels
-from midflight.plot.room import Room
+from midflight.plot.room import OUTAGE, Room, shade_spans
 from midflight.plot.stalls import without_short_stalls
+from midflight.plot.timed import Times, lines_of
 from midflight.plot.watched import watch
 
 
@@ -305,7 +308,6 @@ def _panel(*curves: Curve) -> Panel:
 
 
 def test_an_axis_of_delays_has_all_medians_but_single_ones_far_above_it() -> None:
-    from matplotlib.figure import Figure
 
     def top(panel: Panel) -> float:
         axes = Figure().add_subplot()
@@ -324,7 +326,6 @@ def test_an_axis_of_delays_has_all_medians_but_single_ones_far_above_it() -> Non
 
 
 def test_each_line_that_leaves_the_axis_is_named_and_has_an_arrowhead() -> None:
-    from matplotlib.figure import Figure
 
     usual = [100.0] * 100
     first = _delays([*usual[:50], 9000.0, *usual[51:]], label="a")
@@ -350,7 +351,6 @@ def test_each_line_that_leaves_the_axis_is_named_and_has_an_arrowhead() -> None:
 
 def test_a_longest_time_that_is_not_drawn_is_named_and_has_an_arrowhead() -> None:
     """Its line has only medians, which the axis shows all."""
-    from matplotlib.figure import Figure
 
     def drawn(*lines: Curve, yscale: str | None) -> tuple[str, list[Any]]:
         panel = with_peaks(Panel("rtt", "RTT\n(ms)", "ms", lines), ["c"])
@@ -412,7 +412,8 @@ def test_a_line_of_delays_ends_at_an_outage_shorter_than_its_interval(tmp_path: 
             values = [row["value"] for row in of if row["line"] == scheme]
             (ends,) = [place for place, value in enumerate(values) if not value]
             assert 41 <= times[ends] < 42
-            assert times[ends] == times[ends - 1] < times[ends + 1] == 48
+            # The first data, or the first ACK, after it.
+            assert times[ends] == times[ends - 1] < 48 <= times[ends + 1] < 48.2
         lines = [line for line in figure.axes[-1].lines if len(line.get_xdata()) > 5]
         for line in lines:
             missing = np.isnan(np.asarray(line.get_ydata(), dtype=float))
@@ -421,13 +422,46 @@ def test_a_line_of_delays_ends_at_an_outage_shorter_than_its_interval(tmp_path: 
 
 def test_steps_end_where_nothing_can_arrive() -> None:
     time, values = np.array([0.0, 10.0, 20.0]), [np.array([1.0, 2.0, 2.0])]
-    found, (value,) = without_gaps(time, values, np.array([1.0, 3.0, 12.0]), [(2.0, 5.0)])
-    assert found == pytest.approx([0, 3, 3, 5, 10, 20])
+    found, (value,) = without_gaps(time, values, np.array([1.0, 3.0, 6.0]), [(2.0, 5.0)])
+    assert found == pytest.approx([0, 3, 3, 6, 10, 20])
     assert value == pytest.approx([1, 1, np.nan, 1, 2, 2], nan_ok=True)
     # Over an edge, before the first value, and where the line has ended.
     found, (value,) = without_gaps(time, values, np.array([1.0, 12.0]), [(8.0, 11.0)])
-    assert found == pytest.approx([0, 8, 8, 11, 20])
+    assert found == pytest.approx([0, 8, 8, 12, 20])
     assert value == pytest.approx([1, 1, np.nan, 2, 2], nan_ok=True)
     for gap in ((-3.0, -1.0), (20.0, 30.0)):
         found, _ = without_gaps(time, values, np.array([1.0, 12.0]), [gap])
         assert found == pytest.approx(time)
+
+
+def test_a_median_begins_with_its_first_sample_after_a_long_silence() -> None:
+    edges, time = np.arange(11.0), np.arange(0.1, 2.2, 0.02)
+    time = np.append(time, time + 4.6)
+    how: dict[str, Any] = {"label": "a"}
+    few = Times(how, edges, np.array([1.0]), np.array([1.0]))
+    (line, _), _ = lines_of([Times(how, edges, time, np.ones(len(time))), few], 1.0)
+    assert line.time_s == pytest.approx([0.1, 1, 2, 2.2, 2.2, 4.7, 5, 6, 7], abs=0.03)
+    assert np.isnan(line.value).tolist() == [False] * 4 + [True] + [False] * 4
+    # Where samples are usually that far apart it does not end.
+    slow = np.array([0.5, 2.5, 4.5, 6.6, 8.5])
+    (line, _), _ = lines_of([Times(how, edges, slow, np.arange(5.0)), few], 1.0)
+    assert not np.isnan(line.value).any()
+
+
+def test_narrow_times_without_a_link_are_wider_as_far_as_there_is_room() -> None:
+    axes = Figure().subplots()
+    room = Room(5.0, (0.0, 360.0))
+    spans = [(10.0, 30.0), (100.0, 100.1), (200.0, 200.1), (200.4, 200.5), (359.9, 400.0)]
+    shade_spans(axes, spans, OUTAGE, room)
+    wide, narrow = axes.collections
+    assert [wide.get_label(), narrow.get_label()] == [OUTAGE, "_"]
+    assert isinstance(wide, PolyCollection)
+    assert isinstance(narrow, PolyCollection)
+    ends = [(one.get_extents().x0, one.get_extents().x1) for one in narrow.get_paths()]
+    # A point is a second.
+    assert ends[0] == pytest.approx((98.8, 101.3))
+    assert ends[1] == pytest.approx((198.8, 200.2))
+    assert ends[2] == pytest.approx((200.3, 201.7))
+    assert ends[3][1] - ends[3][0] == pytest.approx(2.5)
+    dark, light = (sum(one.get_facecolor()[0][:3]) for one in (narrow, wide))
+    assert dark < light

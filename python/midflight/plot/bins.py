@@ -80,19 +80,19 @@ def stepped(
     edges: Values,
     numbers: Places,
     columns: Sequence[Values],
-    most_empty: int = 0,
+    gaps: Sequence[int] | Places = (),
     ends: tuple[Values, Values] | None = None,
 ) -> tuple[Values, list[Values]]:
     """Return steps of the values of intervals, which have these ascending numbers: each holds from
     the beginning of its interval to the next one.
 
-    After the last one, and where more than `most_empty` intervals have no value, the step ends with
-    its interval, and a missing value follows. `ends` are the times of the first and the last value
-    in each interval: the line then begins and ends there, also beside such a gap.
+    After the last one, and those at the places `gaps`, the step ends with its interval, and a
+    missing value follows. `ends` are the times of the first and the last value in each interval:
+    the line then begins and ends there, also beside such a gap.
     """
     if not len(numbers):
         return np.empty(0), [np.empty(0) for _ in columns]
-    gaps = np.flatnonzero(np.diff(numbers) > 1 + most_empty)
+    gaps = np.asarray(gaps, np.int64)
     # The value at the end of its interval, and a missing one.
     again = np.sort(np.concatenate([np.arange(len(numbers)), gaps, gaps, [len(numbers) - 1]]))
     is_first = np.diff(again, prepend=-1) > 0
@@ -119,11 +119,12 @@ def without_gaps(
     gaps: Sequence[tuple[float, float]],
 ) -> tuple[Values, list[Values]]:
     """Return steps that end where nothing can arrive: from the last of the ascending instants
-    `arrived` in a gap, or its beginning, to its end there is a missing value.
+    `arrived` in a gap, or its beginning, to the first one after it there is a missing value.
     """
     for begin, end in gaps:
         first, last = np.searchsorted(arrived, [begin, end], side="left")
         stop = float(np.nextafter(arrived[last - 1], np.inf)) if last > first else begin
+        end = float(arrived[last]) if last < len(arrived) else end
         before, until = np.searchsorted(time, [stop, end], side="right")
         if before == 0 or before == len(time):
             # The line begins later, or is over.

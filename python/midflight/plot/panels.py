@@ -45,13 +45,14 @@ from midflight.plot.plain import plain_of_flows
 from midflight.plot.room import (
     HEAD,
     MOST_MARKS,
-    NO_LINK,
     NO_ROWS,
     OUTAGE,
+    WITHOUT,
     Room,
     draw_holes,
     draw_outages,
     seen_holes,
+    shade_spans,
 )
 from midflight.plot.row_ticks import end_below_rows
 from midflight.plot.stalls import without_short_stalls
@@ -575,12 +576,9 @@ def _outages(axes: Axes, stretches: Sequence[Stretch], room: Room) -> None:
     """Shade the times without a link, and mark handoffs quietly while there are few."""
     if len(stretches) > MOST_MARKS:
         return
-    start, end = room.window
-    for number, one in enumerate(stretches):
-        a, b = one.from_ns / NS_PER_S, one.until_ns / NS_PER_S
-        if b <= start or a >= end:
-            continue
-        if not one.link:
-            axes.axvspan(max(a, start), min(b, end), zorder=0, **NO_LINK)
-        elif number and a > start:
-            axes.axvline(a, color="0.6", linewidth=0.6, linestyle=(0, (4, 2)), zorder=1.5)
+    gaps = [(one.from_ns / NS_PER_S, one.until_ns / NS_PER_S) for one in stretches if not one.link]
+    shade_spans(axes, gaps, WITHOUT, room, is_named=False)
+    for one in stretches[1:]:
+        at = one.from_ns / NS_PER_S
+        if one.link and room.window[0] < at < room.window[1]:
+            axes.axvline(at, color="0.6", linewidth=0.6, linestyle=(0, (4, 2)), zorder=1.5)

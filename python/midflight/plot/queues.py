@@ -99,7 +99,7 @@ class _Levels(NamedTuple):
             np.minimum.reduceat(self.least, starts),
             np.maximum.reduceat(self.most, starts),
         )
-        time, steps = stepped(edges, place[starts], (means, least, most), len(edges))
+        time, steps = stepped(edges, place[starts], (means, least, most))
         mean, least, most = steps
         return _Levels(time, mean, least, most, mean)
 

@@ -100,7 +100,7 @@ def recording_figure(
             axes.set_ylim(0, 1.08 * top or 1.0)
             axes.set_ylabel(label)
             spans = [(start / NS_PER_S, until / NS_PER_S) for start, until in outages]
-            shade_spans(axes, spans, OUTAGE, length=span)
+            shade_spans(axes, spans, OUTAGE, room)
             draw_holes(axes, missing, room)
             if len(found["handovers"]) <= MOST_HANDOVERS:
                 for at, _ in found["handovers"]:

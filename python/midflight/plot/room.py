@@ -28,6 +28,7 @@ __all__ = [
     "NO_LINK",
     "NO_ROWS",
     "OUTAGE",
+    "WITHOUT",
     "Room",
     "draw_dots",
     "draw_holes",
@@ -50,6 +51,8 @@ MOST_MARKS = 60
 
 #: What the legend calls times at which a recording has a rate of zero.
 OUTAGE = "outage"
+#: What it calls times without a link.
+WITHOUT = "no link"
 #: What it calls times for which a recording has no rows.
 NO_ROWS = "no rows"
 #: Those that lack only a few rows are drawn if they are so wide, in points.
@@ -61,6 +64,17 @@ NO_LINK: Mapping[str, Any] = {
     "hatch": "//",
     "linewidth": 0,
 }
+#: Outages; the hatching of a pipe goes the other way.
+_OF_OUTAGES: Mapping[str, Any] = {
+    "facecolor": "#f2e3c8",
+    "edgecolor": "white",
+    "hatch": "\\\\\\\\",
+    "linewidth": 0,
+}
+#: How times are shaded that the legend calls so, and the colour of narrow ones.
+_SHADES = {OUTAGE: (_OF_OUTAGES, "#dfbf80"), WITHOUT: (NO_LINK, "#e0d0a8")}
+#: Shaded times are at least so wide, in points, as far as there is room.
+_LEAST_SPAN_PT = 2.5
 #: The columns of tables of the data of figures over time.
 HEAD = ("kind", "unit", "line", "flow", "scheme", "link", "time_s", "value", "low", "high", "most")
 
@@ -210,11 +224,7 @@ def _many_moments(axes: Axes, makes: Sequence[float], room: Room, *, named: bool
 
 def draw_outages(axes: Axes, outages: Sequence[tuple[int, int]], room: Room) -> None:
     """Shade the times at which the recording of the link in use has a rate of zero."""
-    start, end = room.window
-    spans = [(max(a / NS_PER_S, start), min(b / NS_PER_S, end)) for a, b in outages]
-    # The hatching of a pipe goes the other way.
-    shown = [(a, b) for a, b in spans if b > a]
-    shade_spans(axes, shown, OUTAGE, length=end - start, hatch="\\\\\\\\")
+    shade_spans(axes, [(a / NS_PER_S, b / NS_PER_S) for a, b in outages], OUTAGE, room)
 
 
 def seen_holes(holes: Iterable[Hole], room: Room) -> list[tuple[float, float]]:
@@ -244,42 +254,38 @@ def draw_holes(axes: Axes, holes: Iterable[Hole], room: Room) -> None:
 def shade_spans(
     axes: Axes,
     spans: Sequence[tuple[float, float]],
-    label: str,
+    what: str,
+    room: Room,
     *,
-    length: float,
-    hatch: str | None = None,
+    is_named: bool = True,
 ) -> None:
-    """Shade times over the height of a panel, each as wide as it is, and at least a light hairline.
-
-    `length` is that of the time that the panel shows.
+    """Shade ascending times, which are `OUTAGE` or `WITHOUT` a link, over the height of a panel.
+    Those that would be narrow lines are wider, up to a third of the way to the next ones, and
+    darker.
     """
-    from matplotlib.collections import LineCollection
+    from matplotlib.collections import PolyCollection
 
-    least = length / 2000
-    wide = [(a, b) for a, b in spans if b - a > least]
-    narrow = [(a + b) / 2 for a, b in spans if b - a <= least]
-    for number, (a, b) in enumerate(wide):
-        axes.axvspan(
-            a,
-            b,
-            facecolor="#f2e3c8",
-            edgecolor="white",
-            hatch=hatch,
-            linewidth=0,
-            zorder=0.1,
-            label=label if number == 0 else None,
-        )
-    if not narrow:
-        return
-    hairs = LineCollection(
-        [[(at, 0.0), (at, 1.0)] for at in narrow],
-        transform=axes.get_xaxis_transform(),
-        colors="#dcc193",
-        linewidths=0.4,
-        zorder=0.1,
-        label=None if wide else label,
-    )
-    axes.add_collection(hairs, autolim=False)
+    (start, end), least = room.window, _LEAST_SPAN_PT * room.point_s
+    spans = [(max(a, start), min(b, end)) for a, b in spans if b > start and a < end and b > a]
+    wide, narrow = [], []
+    for place, (a, b) in enumerate(spans):
+        if b - a >= least:
+            wide.append((a, b))
+            continue
+        lacks = (least - (b - a)) / 2
+        before = spans[place - 1][1] if place else -np.inf
+        after = spans[place + 1][0] if place + 1 < len(spans) else np.inf
+        narrow.append((a - min(lacks, (a - before) / 3), b + min(lacks, (after - b) / 3)))
+    how, dark = _SHADES[what]
+    label = what if is_named else "_"
+    for shown, look in ((wide, how), (narrow, {"facecolor": dark, "linewidth": 0})):
+        if shown:
+            corners = [[(a, 0.0), (a, 1.0), (b, 1.0), (b, 0.0)] for a, b in shown]
+            across = axes.get_xaxis_transform()
+            area = PolyCollection(corners, transform=across, zorder=0.1, **look)
+            area.set_label(label)
+            axes.add_collection(area, autolim=False)
+            label = "_"
 
 
 def draw_moments(axes: Axes, moments: Sequence[Moment], room: Room, *, named: bool) -> None:
@@ -306,14 +312,7 @@ def draw_moments(axes: Axes, moments: Sequence[Moment], room: Room, *, named: bo
     # What has its name above the panels needs none in the legend.
     written = {one.time_ns / NS_PER_S for one, _ in room.labels(moments)}
     untold = [one for one in shown if one[0] not in written]
-    for number, (a, b) in enumerate(shown):
-        axes.axvspan(
-            max(a, start),
-            min(b, end),
-            zorder=0,
-            label="no link" if number == 0 and untold else None,
-            **NO_LINK,
-        )
+    shade_spans(axes, shown, WITHOUT, room, is_named=bool(untold))
     for number, at in enumerate(within):
         axes.axvline(
             at,

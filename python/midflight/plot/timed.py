@@ -18,6 +18,9 @@ MOST_DOTS = 4000
 _USUAL = 0.98
 #: Gaps that are shorter than this share of an interval are not seen.
 _LEAST_GAP = 0.1
+#: A line ends where it has no values for longer than an interval and so many times what this share
+#: of its values are apart at the most.
+_TIMES, _NEARLY_ALL = 2.0, 0.95
 
 
 class Times(NamedTuple):
@@ -66,8 +69,8 @@ def lines_of(
 def _quantiles(edges: Values, time: Values, value: Values) -> tuple[Values, list[Values]]:
     """The 5 %, 50 % and 95 % quantiles and the maximum of each interval that has values, as steps.
 
-    An interval without values ends the line at the last value before it; where most have none, as
-    of a slow flow, two do.
+    A time without values that is longer than those before ends the line at the last value, and it
+    begins again at the next one.
     """
     if not len(value):
         return np.empty(0), [np.empty(0)] * 4
@@ -75,7 +78,8 @@ def _quantiles(edges: Values, time: Values, value: Values) -> tuple[Values, list
     first = np.flatnonzero(np.diff(place, prepend=-1))
     parts = np.split(value, first[1:])
     points = np.array([np.quantile(one, (0.05, 0.5, 0.95, 1.0)) for one in parts])
-    steps = np.diff(place[first])
-    usual = 0 if len(steps) == 0 or np.median(steps) <= 1 else 1
     ends = time[first], time[np.append(first[1:], len(time)) - 1]
-    return stepped(edges, place[first], list(points.T), usual, ends)
+    apart = np.quantile(np.diff(time), _NEARLY_ALL) if len(time) > 1 else 0.0
+    silent = max(float(np.median(np.diff(edges))), _TIMES * float(apart))
+    gaps = np.flatnonzero(ends[0][1:] - ends[1][:-1] > silent)
+    return stepped(edges, place[first], list(points.T), gaps, ends)
