@@ -267,7 +267,7 @@ def test_the_page_shows_what_the_runs_did(opened: Page) -> None:
         for instant in (10_000_000, 150_000_000, 400_000_000, 1_500_000_000):
             assert opened.run(f"midflight.flightAt({number}, {instant})") == one.flight.at(instant)
     drawn = opened.drawn()
-    assert set(drawn) == {PLAIN, *SCHEMES[1:], "below", *OF_PATHS}
+    assert set(drawn) == {PLAIN, *SCHEMES[1:], "below", "beneath", *OF_PATHS}
     assert sorted(drawn["moments"]) == ["notice", "to lte", "wifi lost"]
     assert drawn[PLAIN]["segments"] == len(runs[0].rows("send"))
     assert drawn[PLAIN]["retransmissions"] == len(runs[0].rows("rexmit"))
@@ -279,10 +279,10 @@ def test_schemes_are_toggled(opened: Page) -> None:
     assert opened.run(pressed) == ["true"] * 3
     opened.click("#runs button:nth-child(2)")
     assert opened.run(pressed) == ["true", "false", "true"]
-    assert set(opened.drawn()) == {PLAIN, "freeze", "below", *OF_PATHS}
+    assert set(opened.drawn()) == {PLAIN, "freeze", "below", "beneath", *OF_PATHS}
     assert opened.run("document.getElementById('status').textContent") == "enhanced is hidden."
     opened.click("#runs button:nth-child(2)")
-    assert set(opened.drawn()) == {PLAIN, *SCHEMES[1:], "below", *OF_PATHS}
+    assert set(opened.drawn()) == {PLAIN, *SCHEMES[1:], "below", "beneath", *OF_PATHS}
 
 
 def test_zoom_move_and_reset(opened: Page) -> None:
@@ -606,29 +606,6 @@ def test_a_page_begins_at_the_given_time(browser: Browser, tmp_path: Path) -> No
     assert "--from '0.1 s' --until '0.3 s' --segments 50:300" in file.read_text().replace(
         "&#39;", "'"
     )
-
-
-def test_names_of_events_do_not_lie_across_each_other(browser: Browser, tmp_path: Path) -> None:
-    sets = {"handoffs.0.gap": "4 s", "links.lte.loss": "uniform 0.3%"}
-    crowded = Scenario.read("wifi-to-lte", sets=sets)
-    page = plot_page(crowded, tmp_path / "a.html", schemes=["sack", "enhanced", "freeze", "ehn"])
-    opened = Page(browser, page)
-    area = opened.run("midflight.area")
-    named = opened.run("(midflight.draw(), midflight.named())")
-    assert {one["text"] for one in named} == {"RTO", "FR"}
-    assert len(named) > 8
-    for place, one in enumerate(named):
-        assert area["left"] <= one["left"]
-        assert one["right"] <= area["left"] + area["w"]
-        assert area["top"] <= one["top"]
-        assert one["bottom"] <= area["top"] + area["h1"]
-        assert not any(
-            one["left"] < other["right"]
-            and other["left"] < one["right"]
-            and one["top"] < other["bottom"]
-            and other["top"] < one["bottom"]
-            for other in named[:place]
-        )
 
 
 def test_a_hundred_thousand_segments_are_thinned(browser: Browser, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -286,7 +287,7 @@ def test_outages_of_single_runs_are_in_their_colours(
         return Page(browser, out)
 
     page = opened("early", "late")
-    first, second = page.run("midflight.runs.map(run => run.label)")
+    first = page.run("midflight.runs[0].label")
     spans = [(5e9, 7e9), (8e9, 10e9)]
     assert page.drawn()["bars"] == [[first, *spans[0]], [second, *spans[1]]]
     assert "of the line of this colour" in legend(page)[0]
@@ -498,3 +499,96 @@ def test_many_changes_are_a_bar_until_one_looks_closely(browser: Browser, tmp_pa
     assert page.drawn()["moments"] == ["70 handoffs or changes: zoom in to see them"]
     page.run("midflight.look(0.95e9, 1.25e9, 0, 1e6)")
     assert page.drawn()["moments"] == ["cell changes"] * 3
+
+
+def test_a_line_beneath_others_is_seen(browser: Browser, tmp_path: Path) -> None:
+    # Both do the same until the link breaks.
+    page = Page(
+        browser,
+        plot_page(
+            "wifi-to-lte", tmp_path / "a.html", schemes=["sack", "freeze"], from_s=0, until_s=0.2
+        ),
+    )
+    drawn = page.drawn()
+    first = page.run("midflight.runs[0].label")
+    assert list(drawn["beneath"]) == [first]
+    assert drawn["beneath"][first] >= drawn[first]["segments"] > 20
+
+    def colours(place: int) -> list[float]:
+        """The colour a few pixels beside a segment of the second line."""
+        found: list[float] = page.run(
+            f"(([x, y]) => [...document.getElementById('graph').getContext('2d')"
+            f".getImageData((x - 5) * devicePixelRatio, (y - 2) * devicePixelRatio, 1, 1).data])"
+            f"(midflight.point(1, 'segment', {place}))"
+        )
+        return found[:3]
+
+    # The first segments of a burst have nothing at their left but what is beneath them.
+    sent = page.run("[...midflight.runs[1].sent]")
+    begins = [k for k in range(5, 60) if sent[k] - sent[k - 1] > 10_000_000]
+    assert begins
+    red, _, blue = colours(begins[0])
+    assert blue > red + 20
+    page.run("(document.querySelector('#runs button').click(), midflight.draw())")
+    assert "beneath" not in page.drawn()
+    red, _, blue = colours(begins[0])
+    assert blue <= red + 20
+
+
+def test_numbers_of_an_axis_end_below_the_rows_of_marks(browser: Browser, tmp_path: Path) -> None:
+    page = Page(
+        browser, plot_page("wifi-to-lte", tmp_path / "a.html", schemes=["sack", "enhanced"])
+    )
+    rowed = 0
+    for panel in ("window", "throughput", "queue"):
+        page.click(f"[data-below={panel}]")
+        for _ in ("linear", "log"):
+            drawn = page.drawn()
+            below, height = drawn["below"], page.run("midflight.area.h2")
+            share = 1 - below["rowsHigh"] / height
+            rowed += bool(below["rows"])
+            low, high = below["low"], below["high"]
+            for one in drawn["ticks"][below["title"]]:
+                is_log = below["isLog"]
+                at = math.log(one / low) / math.log(high / low) if is_log else one / high
+                # Half of a number is as high as that.
+                assert share * at * height <= share * height + 1 - 6 * bool(below["rows"])
+            page.click("#log")
+    assert rowed >= 4
+
+
+def test_names_of_events_cover_neither_packets_nor_each_other(
+    browser: Browser, tmp_path: Path
+) -> None:
+    sets = {"handoffs.0.gap": "4 s", "links.lte.loss": "uniform 0.3%"}
+    crowded = Scenario.read("wifi-to-lte", sets=sets)
+    page = plot_page(crowded, tmp_path / "a.html", schemes=["sack", "enhanced", "freeze", "ehn"])
+    opened = Page(browser, page)
+    area = opened.run("midflight.area")
+    named = opened.run("(midflight.draw(), midflight.named())")
+    assert {one["text"] for one in named} == {"RTO", "FR"}
+    assert len(named) > 8
+    packets = np.array(
+        opened.run(
+            "midflight.runs.flatMap((run, k) => ['segment', 'ack'].flatMap(kind =>"
+            " [...kind === 'ack' ? run.ack : run.sent].map((_, i) => midflight.point(k, kind, i))))"
+        )
+    )
+    for place, one in enumerate(named):
+        assert area["left"] <= one["left"]
+        assert one["right"] <= area["left"] + area["w"]
+        assert area["top"] <= one["top"]
+        assert one["bottom"] <= area["top"] + area["h1"]
+        low, high = [one["left"], one["top"]], [one["right"], one["bottom"]]
+        assert not ((packets > low) & (packets < high)).all(axis=1).any()
+        x = np.linspace(*one["line"][::2], 40)
+        line = np.stack([x, np.linspace(*one["line"][1::2], 40)], axis=1)
+        for other in (*named[:place], *named[place + 1 :]):
+            low, high = [other["left"], other["top"]], [other["right"], other["bottom"]]
+            assert not ((line > low) & (line < high)).all(axis=1).any()
+            assert not (
+                one["left"] < other["right"]
+                and other["left"] < one["right"]
+                and one["top"] < other["bottom"]
+                and other["top"] < one["bottom"]
+            )

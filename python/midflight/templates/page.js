@@ -187,11 +187,15 @@ function resize() {
 }
 
 const separated = value => (value + 0).toLocaleString("en-US");
+/** Half of the height of a number. */
+const HALF = 6;
 /** What is counted: its axis has no fractions. */
 const WHOLE = new Set(["segment number", "segments", "packets", "object of the page"]);
-function frame(y, height, low, high, title, yOf, isLog) {
+/** Draws an axis with its title; ticks end `room` below the upper edge. */
+function frame(y, height, low, high, title, yOf, isLog, room = 0) {
   g.strokeStyle = css.grid; g.fillStyle = css.soft; g.lineWidth = 1; g.textAlign = "right"; g.textBaseline = "middle";
-  const [found, step] = isLog ? [powers(low, high), 0] : ticks(low, high, height / 24);
+  const [every, step] = isLog ? [powers(low, high), 0] : ticks(low, high, height / 24);
+  const found = every.filter(value => yOf(value) >= y + room);
   (drawn.ticks ??= {})[title] = found;
   g.beginPath();
   for (const value of found) {
@@ -248,11 +252,22 @@ function clipped(y, height, what) {
 }
 
 let drawn = {};
+const rangeOf = times => [lower(times, view.t0), upper(times, view.t1)];
+/** The size of the segments of a run, of which so many are seen. */
+const sizeOf = count => count > 2500 ? 1.5 : count > 700 ? 2.2 : 3.1;
+/** What is beneath the segments of a run that later ones would cover: they are wide and pale. */
+function beneath(run, place, all) {
+  const wider = 2.5 * Math.min(3, all.length - 1 - place);
+  if (!wider) return;
+  const [a, b] = rangeOf(run.sent), r = sizeOf(b - a) + wider;
+  g.fillStyle = colour(run); g.globalAlpha = .35; g.beginPath();
+  (drawn.beneath ??= {})[run.label] = each(run.sent, run.segment, a, b, 2, (x, y, i) => { if (!run.kind[i]) trace("square", x, y, r); });
+  g.fill(); g.globalAlpha = 1;
+}
 function packets(run) {
-  const range = times => [lower(times, view.t0), upper(times, view.t1)];
-  const [a, b] = range(run.sent), many = b - a > 2500, of = colour(run);
+  const range = rangeOf, [a, b] = range(run.sent), many = b - a > 2500, of = colour(run);
   // Runs that do the same cover each other: the first ones are a little larger.
-  const whole = 1.15 - .15 * Math.min(3, chosen().indexOf(run)), r = whole * (many ? 1.5 : b - a > 700 ? 2.2 : 3.1);
+  const whole = 1.15 - .15 * Math.min(3, chosen().indexOf(run)), r = whole * sizeOf(b - a);
   const count = drawn[run.label] = { segments: 0, retransmissions: 0, acks: 0, lost: 0, causes: {}, marked: 0 };
   g.strokeStyle = of; g.lineWidth = 1; g.globalAlpha = .55;
   g.beginPath();
@@ -293,35 +308,9 @@ function packets(run) {
   g.lineWidth = 1.6; g.strokeStyle = of; g.stroke();
 }
 
-// From a segment to its name, the first ones preferred.
-const BESIDE = [13, 27, 41].flatMap(far => [[8, far], [-8, -far], [8, -far], [-8, far]]);
 let named = [];
-
-/** Writes timeouts and fast retransmits beside their segments; what has no room is left out. */
-function names() {
-  named = [];
-  g.textAlign = "left"; g.textBaseline = "middle"; g.lineWidth = 1;
-  for (const run of chosen()) {
-    const notes = run.notes.filter(n => (n[1] === "rto" || n[1] === "fast_retransmit") && n[0] >= view.t0 && n[0] <= view.t1);
-    if (notes.length > 16) continue;
-    g.fillStyle = g.strokeStyle = colour(run);
-    for (const [time, event, segment] of notes) {
-      if (segment >= view.s0 && segment <= view.s1) nameAt(X(time), Y(segment), event === "rto" ? "RTO" : "FR");
-    }
-  }
-}
-function nameAt(x, y, text) {
-  const width = g.measureText(text).width;
-  for (const [dx, dy] of BESIDE) {
-    const left = x + dx - (dx > 0 ? 0 : width), box = { left: left - 2, top: y + dy - 7, right: left + width + 2, bottom: y + dy + 7 };
-    if (box.left < area.left || box.right > area.left + area.w || box.top < area.top || box.bottom > area.top + area.h1) continue;
-    if (named.some(b => box.left < b.right && b.left < box.right && box.top < b.bottom && b.top < box.bottom)) continue;
-    named.push({ ...box, text });
-    g.fillText(text, left, y + dy);
-    g.globalAlpha = .6; g.beginPath(); g.moveTo(x, y); g.lineTo(x + dx, y + dy - 6 * Math.sign(dy)); g.stroke(); g.globalAlpha = 1;
-    return;
-  }
-}
+/** Writes timeouts and fast retransmits beside their segments. */
+function names() { named = Names.write(passed, chosen(), moments(), Y); }
 
 /** Where all packets of a thinned run are there. */
 function nearBars() {
@@ -360,8 +349,9 @@ function lowerPanel() {
     const share = isLog ? value => Math.log(Math.max(value, low) / low) / Math.log(high / low) : value => Math.min(value, 10 * high) / high;
     const { rows, top, row, height } = eventRows(), base = area.y2 + area.h2;
     const yOf = passed.yOf = value => base - height * (down ? 1 - share(value) : share(value));
-    // The number of an object stands beside the middle of its bar.
-    frame(base - height, height, low, high, title, down ? value => yOf(value + .5) : yOf, isLog);
+    // The number of an object stands beside the middle of its bar. No number stands beside a row of marks, below which is a thin line.
+    frame(base - height, height, low, high, title, down ? value => yOf(value + .5) : yOf, isLog, rows.length ? HALF : 0);
+    if (rows.length) { g.fillStyle = css.line; g.fillRect(area.left, Math.round(base - height), area.w, 1); }
     const isAlone = new Set(those.map(run => run.path)).size === 1;
     clipped(area.y2 - 1, area.h2 + 2, () => those.forEach((run, place) => {
       g.strokeStyle = g.fillStyle = colour(run);
@@ -370,7 +360,7 @@ function lowerPanel() {
     clipped(area.y2, area.h2, () => Events.draw(passed, rows, top, row));
     pressed($("log"), isLog);
     $("log").textContent = `axis: ${isLog ? "log" : "linear"}`;
-    drawn.below = { title, isLog, low, high, rows: rows.map(one => [one.run.label, ...one.kinds]) };
+    drawn.below = { title, isLog, low, high, rowsHigh: area.h2 - height, rows: rows.map(one => [one.run.label, ...one.kinds]) };
   }
   orders();
 }
@@ -391,7 +381,7 @@ function draw() {
   Band.draw(passed, shown());
   frame(area.top, area.h1, view.s0, view.s1, "segment number", Y);
   timeAxis();
-  clipped(area.top - 1, area.h1 + 2, () => { nearBars(); chosen().forEach(packets); names(); });
+  clipped(area.top - 1, area.h1 + 2, () => { nearBars(); chosen().forEach(beneath); chosen().forEach(packets); names(); });
   lowerPanel();
   Path.bars(passed, shown(), whole.t1);
   g.strokeStyle = css.line; g.lineWidth = 1;
