@@ -287,7 +287,7 @@ def test_outages_of_single_runs_are_in_their_colours(
         return Page(browser, out)
 
     page = opened("early", "late")
-    first = page.run("midflight.runs[0].label")
+    first, second = page.run("midflight.runs.map(run => run.label)")
     spans = [(5e9, 7e9), (8e9, 10e9)]
     assert page.drawn()["bars"] == [[first, *spans[0]], [second, *spans[1]]]
     assert "of the line of this colour" in legend(page)[0]
