@@ -24,6 +24,7 @@ from midflight.sweep_summary import MOST_LINES, Summary, check_by, check_has_mea
 
 if TYPE_CHECKING:
     from midflight.plot.tables import Columns
+    from midflight.plot.usual import Shown
     from midflight.policy import Policies
     from midflight.sweep import Sweep
 
@@ -214,7 +215,8 @@ def signed_in(unit: str, value: float) -> str:
 
 def _short(summary: Summary) -> Iterator[str]:
     """Yield a sentence on each value that is compared: from what change to what, and how often the
-    interval of the change is above 0 or below it. Against a mean of 0 the change is a difference.
+    interval of the change is above 0 or below it. Against a mean that may be 0 the change is a
+    difference.
     """
     from midflight.plot.axis import unit_of
     from midflight.plot.style import labelled
@@ -230,25 +232,31 @@ def _short(summary: Summary) -> Iterator[str]:
             yield f"{name}: in no pair both runs have a value"
             continue
         changes = []
-        of_zero = [one for one in known if one.is_of_zero]
-        if relative := [one for one in known if not one.is_of_zero]:
+        endless = [one for one in known if one.is_endless]
+        if relative := [one for one in known if not one.is_endless]:
             low, high = (signed(one(each.ratio for each in relative)) for one in (min, max))
             changes.append(_from_to(low, high, len(relative), len(every)))
-        if of_zero:
-            sizes = [one.difference * scale for one in of_zero]
+        if endless:
+            sizes = [one.difference * scale for one in endless]
             low, high = (signed_in(unit, one(sizes)) for one in (min, max))
-            why = f" (no percentage: the mean of {labelled(known[0].baseline)} is 0)"
-            changes.append(_from_to(low, high, len(of_zero), len(every)) + why)
+            is_zero = "is" if all(one.is_of_zero for one in endless) else "may be"
+            why = f" (no percentage: the mean of {labelled(known[0].baseline)} {is_zero} 0)"
+            changes.append(_from_to(low, high, len(endless), len(every)) + why)
         more, less = (sum(one.side == side for one in known) for side in (1, -1))
+        same = sum(one.is_same for one in known)
         sure = ""
-        if summary.has_intervals and len(known) == 1:
+        if same and same == len(known):
+            sure = "; no interval, as all pairs are the same"
+        elif summary.has_intervals and len(known) == 1:
             side = "above 0" if more else "below 0" if less else "on both sides of 0"
             sure = f"; its interval is {side}"
         elif summary.has_intervals:
-            both = len(known) - more - less
+            both = len(known) - more - less - same
             sides = {"above 0": more, "below 0": less, "on both sides of 0": both}
             told = [f"{count} {side}" for side, count in sides.items() if count]
             sure = f"; intervals: {', '.join(told)}"
+            if same:
+                sure += f"; {same} without, as all pairs are the same"
         yield f"{name}: {', '.join(changes)}{sure}"
 
 
@@ -325,14 +333,14 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
         how: Any = {"value": paired.value, "x": paired.x, "by": paired.by, "samples": over}
         change = spread_of(compared_in_pairs, "interval", **how)
         baseline = labelled(str(compared_in_pairs["baseline"][0]))
-        caption = f"{column_name(metric)}: change against {baseline}, pair by pair."
+        caption = f"{column_name(metric)}: {_change_words(paired)} {baseline}, pair by pair."
         yield {"image": image(spread_figure(change)), "caption": caption}
     elif (mapped := paired_maps(compared_in_pairs)) is not None:
         how = {"value": mapped.value, "x": mapped.x, "y": mapped.y, "by": mapped.by}
         how["samples"] = over
         change = spread_of(compared_in_pairs, "heatmap", **how)
         baseline = labelled(str(compared_in_pairs["baseline"][0]))
-        caption = f"{column_name(metric)}: change against {baseline}, pair by pair."
+        caption = f"{column_name(metric)}: {_change_words(mapped)} {baseline}, pair by pair."
         yield {"image": image(spread_figure(change)), "caption": caption, "is_wide": "yes"}
     lines = [one for one in by if one != x]
     if x not in ("flow",):
@@ -389,6 +397,10 @@ def _maps(
             yield {"image": image(figure), "caption": caption, "is_wide": wide}
     if left_out := [*flows[most:], *left_out]:
         yield {"image": "", "caption": f"No maps are drawn of {', '.join(left_out)}."}
+
+
+def _change_words(shown: Shown) -> str:
+    return "change against" if shown.value == "ratio" else "difference from"
 
 
 def _only(columns: Columns, keep: Sequence[bool]) -> Columns:

@@ -37,6 +37,7 @@ __all__ = [
     "Tails",
     "compare",
     "groups",
+    "has_no_spread",
     "read_flows",
     "sample_places",
     "unit_means",
@@ -171,12 +172,38 @@ class Comparison:
         return bool(np.isfinite(self.difference) and not np.isfinite(self.ratio))
 
     @property
+    def is_endless(self) -> bool:
+        """Whether there is a difference but no ratio with an interval that has ends, as the mean of
+        the baseline is 0 or may be.
+        """
+        return self.is_of_zero or bool(np.isinf(self.ratio_low))
+
+    @property
+    def is_same(self) -> bool:
+        """Whether all pairs are the same, so that there is no interval."""
+        ends = self.ratio_low, self.ratio_high
+        return self.samples > 1 and has_no_spread(self.difference, self.half_width, *ends)
+
+    @property
     def side(self) -> int:
-        """1 or -1 for a change whose whole interval is above or below 0, else 0."""
+        """1 or -1 for a change whose whole interval is above or below 0, else 0, as without one.
+
+        Where the ratio's interval has no ends, that of the difference tells it.
+        """
+        if self.is_same:
+            return 0
         low, high = self.ratio_low, self.ratio_high
-        if self.is_of_zero:
+        if self.is_endless:
             low, high = self.difference - self.half_width, self.difference + self.half_width
         return int(low > 0) - int(high < 0)
+
+
+def has_no_spread(difference: float, half_width: float, low: float, high: float) -> bool:
+    """Return whether the widths of the intervals of a mean difference and of a ratio, which may
+    have none, are 0 but for rounding.
+    """
+    has_ratio = bool(np.isfinite(low) and np.isfinite(high))
+    return half_width <= 1e-9 * abs(difference) and not (has_ratio and high - low > 1e-6)
 
 
 def check_has_tables(folder: Path, *others: str) -> None:

@@ -218,10 +218,11 @@ class Summary:
         """Return the description of the comparison and of the samples of its intervals."""
         first = self.compared[0]
         if not self.has_intervals:
-            text = (
-                f"Against {first.baseline}: difference, and ratio in per cent. There is at most "
-                "one pair of runs each, so no confidence interval; "
-            )
+            text = f"Against {first.baseline}: difference, and ratio in per cent. "
+            if any(one.is_same for one in self.compared):
+                text += "All pairs of each are the same, so no confidence interval."
+                return textwrap.fill(text, WIDTH)
+            text += "There is at most one pair of runs each, so no confidence interval; "
             pooled = [axis for axis in self.others if len(self.asked.axes[axis]) > 1]
             if pooled:
                 # The rows of several values of an axis become pairs of one row.
@@ -246,8 +247,8 @@ class Summary:
 
     @property
     def has_intervals(self) -> bool:
-        """Whether any comparison has more than one sample."""
-        return any(one.samples > 1 for one in self.compared)
+        """Whether any comparison has more than one sample, and not the same pairs."""
+        return any(one.samples > 1 and not one.is_same for one in self.compared)
 
     def comparison_lines(
         self, unit: float, *, complete: bool = False, most: int = MOST_LINES
@@ -269,8 +270,9 @@ class Summary:
                 *([str(one.samples)] if by_runs else []),
                 str(one.pairs),
                 number(one.difference / unit),
-                number(one.half_width / unit),
-                *(per_cent(r) for r in (one.ratio, one.ratio_low, one.ratio_high)),
+                "-" if one.is_same else number(one.half_width / unit),
+                per_cent(one.ratio),
+                *("-" if one.is_same else per_cent(r) for r in (one.ratio_low, one.ratio_high)),
             ]
             lines.append(line)
         if not self.has_intervals:
@@ -326,6 +328,12 @@ class Summary:
             texts.append(
                 f"{of_zero} of {len(self.compared)} have no percentage: the mean of {baseline} is "
                 "0 there."
+            )
+        same = sum(one.is_same for one in self.compared)
+        if same and self.has_intervals:
+            texts.append(
+                f"{same} of {len(self.compared)} have no interval: all pairs are the same there, "
+                "as where nothing is random."
             )
         endless = sum(math.isinf(one.ratio_low) and not one.is_of_zero for one in self.compared)
         if endless:

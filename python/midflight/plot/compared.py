@@ -17,8 +17,10 @@ from midflight.plot.scales import WIDE
 from midflight.plot.tables import Columns
 from midflight.plot.unfinished import joined, unfinished_words
 from midflight.refusal import refusal
+from midflight.sweep_results import has_no_spread
 
 __all__ = [
+    "CHANGES",
     "FEW",
     "MEANS",
     "UNSURE",
@@ -29,14 +31,21 @@ __all__ = [
     "has_ends",
     "is_compared",
     "is_few",
+    "is_number",
+    "is_same",
     "is_unsure",
     "left_out_words",
     "measured_of",
     "over_of",
+    "same_words",
+    "usual_change",
     "usual_ends",
     "why_empty",
 ]
 
+#: The measurement of a comparison: the change in per cent, and that in the unit of the metric.
+_RATIO, _DIFFERENCE = "ratio", "difference"
+CHANGES = (_RATIO, _DIFFERENCE)
 #: Columns of a comparison that are an interval already: those of its ends, or of half its width.
 _ENDS: Mapping[str, Sequence[str]] = {
     "ratio": ("ratio_low", "ratio_high"),
@@ -48,6 +57,8 @@ MEANS: Mapping[str, str] = {"ratio": "change of the mean", "difference": "mean d
 FEW = "*: of half as many pairs as others, or fewer"
 #: What a cell of a map has whose interval contains 0, or that has none beside others.
 UNSURE = "the 95 % interval contains 0"
+#: Why some points and cells have no interval.
+SAME = "no interval where all pairs are the same"
 #: Intervals that are wider than the upper quartile of all by so many times the distance of the
 #: quartiles have no say in the ends of the axis, if they are no more than this share of them.
 _FAR, _FAR_SHARE = 3.0, 0.15
@@ -76,6 +87,36 @@ def has_ends(columns: Columns, value: str) -> bool:
     return value in _ENDS and {*_ENDS[value]} <= {*columns}
 
 
+def usual_change(columns: Columns) -> str:
+    """Return the change that figures show: in per cent, or in the unit of the metric if the change
+    in per cent has no interval with ends in half of the comparisons or more, as where the mean of
+    the baseline may be 0.
+    """
+    if not all(one in columns and has_ends(columns, one) for one in CHANGES):
+        return _RATIO
+    known = [row for row, one in enumerate(columns[_DIFFERENCE]) if is_number(one)]
+    endless = sum(_is_endless(columns, row) for row in known)
+    return _DIFFERENCE if known and 2 * endless >= len(known) else _RATIO
+
+
+def same_words(columns: Columns, rows: Sequence[int]) -> str:
+    """Return that some of these comparisons have no interval; "" if no pairs are all the same."""
+    return SAME if any(is_same(columns, row) for row in rows) else ""
+
+
+def _is_endless(columns: Columns, row: int) -> bool:
+    """Whether a change has no percentage, or one whose interval has no ends."""
+    if not is_number(columns[_RATIO][row]):
+        return True
+    ends = (columns[one][row] for one in _ENDS[_RATIO])
+    return any(one not in (None, "") and math.isinf(float(one)) for one in ends)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a cell of a table has a finite number."""
+    return value not in (None, "") and math.isfinite(float(value))
+
+
 def check_is_one(columns: Columns, rows: Sequence[int], value: str) -> None:
     """Refuse a cell of a map with changes of several flows, metrics or values, whose median says
     nothing.
@@ -101,7 +142,11 @@ def _end(value: Any, name: str) -> float:
 
 
 def ends_of(columns: Columns, row: int, value: str, scale: float) -> tuple[float, float]:
-    """The ends of the interval of a comparison; infinite ones of an interval without ends."""
+    """The ends of the interval of a comparison; infinite ones of an interval without ends, and nan
+    without an interval.
+    """
+    if is_same(columns, row):
+        return math.nan, math.nan
     first, *others = (scale * _end(columns[one][row], one) for one in _ENDS[value])
     if others:
         # No time falls by more than all of it.
@@ -117,9 +162,29 @@ def counts_of(columns: Columns, row: int) -> tuple[int, int]:
     return int(samples), int(pairs)
 
 
-def is_unsure(ends: tuple[float, float]) -> bool:
-    """Whether an interval contains 0, or there is none, so that it shows no change."""
-    return not (ends[0] > 0 or ends[1] < 0)
+def is_same(columns: Columns, row: int) -> bool:
+    """Whether all pairs of a comparison are the same, as where nothing is random, so that there is
+    no interval.
+    """
+    names = (_DIFFERENCE, "half_width", *_ENDS[_RATIO])
+    if not {"samples", *names} <= {*columns} or int(columns["samples"][row]) < 2:
+        return False
+    cells = (columns[name][row] for name in names)
+    return has_no_spread(*(float(one) if is_number(one) else math.nan for one in cells))
+
+
+def is_unsure(columns: Columns, row: int, value: str) -> bool:
+    """Whether the interval of a change contains 0, or there is none, so that it shows no change.
+
+    Where the change in per cent has no ends, that of the difference tells it. Of pairs that are all
+    the same the change is sure without one.
+    """
+    if is_same(columns, row):
+        return False
+    if value == _RATIO and _is_endless(columns, row) and has_ends(columns, _DIFFERENCE):
+        value = _DIFFERENCE
+    low, high = ends_of(columns, row, value, 1.0)
+    return not (low > 0 or high < 0)
 
 
 def is_few(pairs: int, most: int) -> bool:

@@ -20,7 +20,6 @@ from midflight.plot.compared import (
     UNSURE,
     check_is_one,
     counts_of,
-    ends_of,
     has_ends,
     is_compared,
     is_few,
@@ -28,6 +27,7 @@ from midflight.plot.compared import (
     left_out_words,
     measured_of,
     over_of,
+    same_words,
     why_empty,
 )
 from midflight.plot.figure import label_axes, label_panels
@@ -105,7 +105,12 @@ def heatmap_of(
         words["empty"] = "; or ".join(reasons)
         over, counts = over_of(columns, rows), [counts_of(columns, row)[0] for row in rows]
         means = interval_words(MEANS[value], over, counts, samples, "") if any(counts) else ""
-        each = means, averaged_words(over, samples), left_out_words(columns, rows)
+        each = (
+            means,
+            same_words(columns, rows),
+            averaged_words(over, samples),
+            left_out_words(columns, rows),
+        )
         words["detail"] = "; ".join(filter(None, each))
     else:
         lost: dict[str, int] = {}
@@ -170,8 +175,7 @@ def _one_map(columns: Columns, rows: Sequence[int], sides: Sequence[_Side], valu
                 if compared:
                     group.counts.append(counts_of(columns, found[0]))
                     known = has_ends(columns, value)
-                    ends = ends_of(columns, found[0], value, scale) if known else (0.0, 0.0)
-                    group.unsure.append(known and is_unsure(ends))
+                    group.unsure.append(known and is_unsure(columns, found[0], value))
         groups.append(group)
     # A cell of one run has its value.
     if any(len(cell) > 1 for group in groups for cell in group.values):

@@ -6,18 +6,18 @@ in a figure of the values.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import isfinite, prod
+from math import prod
 from pathlib import Path
 from typing import Any
 
 from midflight.plot.axis import kept_rows, kept_values
+from midflight.plot.compared import CHANGES, is_number, is_same, usual_change
 from midflight.plot.style import SERIES
 from midflight.plot.tables import Columns, TableSource, read_columns
 from midflight.plot.usual import MOST_MAPS, Shown, is_sweep, places_of
 from midflight.refusal import refusal
 
 __all__ = [
-    "CHANGES",
     "check_comparison_axis",
     "check_is_apart",
     "comparison_of",
@@ -34,9 +34,7 @@ __all__ = [
 
 #: The measurement, and the column with the values that are compared.
 _RATIO, _VALUE = "ratio", "value"
-#: The columns that are measurements of a comparison, ...
-CHANGES = (_RATIO, "difference")
-#: ... and those by which its file is known.
+#: The columns by which the file of a comparison is known.
 _COLUMNS = ("flow", "metric", "compared", _VALUE, "baseline", *CHANGES)
 
 
@@ -121,11 +119,11 @@ def _asked_of(
     has_by: bool,
 ) -> tuple[Path, Columns, str] | None:
     """The comparison of a source, its kept rows, and the change that is shown."""
-    value = _RATIO if asked.value is None else asked.value
-    if has_by or value not in CHANGES or (file := comparison_of(source)) is None:
+    is_change = asked.value is None or asked.value in CHANGES
+    if has_by or not is_change or (file := comparison_of(source)) is None:
         return None
-    columns = _kept(read_columns(file, value), where)
-    return None if columns is None else (file, columns, value)
+    columns = _kept(read_columns(file, _RATIO), where)
+    return None if columns is None else (file, columns, asked.value or usual_change(columns))
 
 
 def _kept(columns: Columns, where: Mapping[str, str | Sequence[str]] | None) -> Columns | None:
@@ -169,7 +167,7 @@ def paired_maps(columns: Columns) -> Shown | None:
     if len(varied) != 2 or prod(len(apart[name]) for name in by) > MOST_MAPS:
         return None
     x, y = places_of(varied, None)
-    return Shown(x, y, _RATIO, by)
+    return Shown(x, y, usual_change(columns), by)
 
 
 def comparison_of(source: TableSource) -> Path | None:
@@ -262,7 +260,7 @@ def curve_words(columns: Columns, samples: Sequence[str]) -> str:
 
 
 def paired_shown(columns: Columns, x: str | None = None) -> Shown | None:
-    """Return what a figure of a comparison shows: the ratio, over an axis, by default the longest
+    """Return what a figure of a comparison shows: the change, over an axis, by default the longest
     one of numbers, or else over the compared values.
 
     None if it has no intervals, or more lines than can be distinguished.
@@ -280,7 +278,8 @@ def paired_shown(columns: Columns, x: str | None = None) -> Shown | None:
         # The legend names the only value.
         by = [_VALUE]
     lines = {tuple(str(columns[name][row]) for name in by) for row in range(len(columns[_RATIO]))}
-    return Shown(x, None, _RATIO, by) if len(lines) <= len(SERIES) else None
+    value = usual_change(columns)
+    return Shown(x, None, value, by) if len(lines) <= len(SERIES) else None
 
 
 def _axes(columns: Columns) -> list[str]:
@@ -296,15 +295,15 @@ def _varied(columns: Columns) -> dict[str, list[str]]:
 
 
 def _has_intervals(columns: Columns) -> bool:
-    needed = {_RATIO, "samples", "metric", _VALUE, "flow"}
+    needed = {*CHANGES, "samples", "metric", _VALUE, "flow"}
     if not needed <= {*columns}:
         return False
-    each = zip(columns["samples"], columns[_RATIO], strict=True)
-    return any(int(samples) > 1 and _is_number(ratio) for samples, ratio in each)
-
-
-def _is_number(value: Any) -> bool:
-    return value not in (None, "") and isfinite(float(value))
+    return any(
+        int(samples) > 1
+        and any(is_number(columns[one][row]) for one in CHANGES)
+        and not is_same(columns, row)
+        for row, samples in enumerate(columns["samples"])
+    )
 
 
 def _texts(columns: Mapping[str, Any], name: str) -> list[str]:

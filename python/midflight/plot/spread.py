@@ -43,6 +43,7 @@ from midflight.plot.compared import (
     left_out_words,
     measured_of,
     over_of,
+    same_words,
     usual_ends,
 )
 from midflight.plot.dodge import (
@@ -332,7 +333,9 @@ def _lines(
             empty = empty_words(columns, rows, by, str(x))
             few_as = left_out_words(columns, rows)
             averaged = averaged_words(over, samples)
-            detail = "; ".join(filter(None, (detail, averaged, few_as, FEW * has_few, empty)))
+            same = same_words(columns, rows)
+            words = (detail, same, averaged, few_as, FEW * has_few, empty)
+            detail = "; ".join(filter(None, words))
     if kind == "box" and misses and not detail.startswith("no boxes: "):
         detail += f"; {arrow_words(drawn, is_of_runs=detail.startswith('no boxes'))}"
     # The values of these are the samples that are counted.

@@ -1,0 +1,114 @@
+"""Which values figures and sentences of sweeps and comparisons show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from matplotlib.container import ErrorbarContainer
+
+from midflight.plot import figure_of, plot_spread
+from midflight.plot.paired import paired_shown
+from midflight.sweep_report import _short
+from test_sweep_reports import made_lines, summary_of
+
+GAP = "handoffs.0.gap"
+_INF = float("inf")
+
+
+def comparison(endless: int, **other: Any) -> dict[str, list[Any]]:
+    """Changes by 100 s, 50 s less or more than that, at four gaps; so many percentages are endless,
+    from the first.
+    """
+    bare = {
+        "flow": "download",
+        "metric": "duration_ns",
+        "compared": "flows.download.scheme",
+        "value": "freeze",
+        "baseline": "sack",
+        "pairs": 4,
+        "left_out": 0,
+        "done_before": 0,
+        "over": "axes",
+        "samples": 4,
+        "difference": 1e11,
+        "half_width": 5e10,
+        "ratio": 2.0,
+        **other,
+    }
+    rows = [
+        {
+            **bare,
+            GAP: f"{place + 1}s",
+            "ratio_low": -_INF if place < endless else 1.0,
+            "ratio_high": _INF if place < endless else 3.0,
+        }
+        for place in range(4)
+    ]
+    order = ["flow", GAP, *(name for name in rows[0] if name not in ("flow", GAP))]
+    return {name: [row[name] for row in rows] for name in order}
+
+
+@pytest.mark.parametrize(("endless", "shown"), [(0, "ratio"), (1, "ratio"), (2, "difference")])
+def test_changes_without_percentages_are_differences(endless: int, shown: str) -> None:
+    found = paired_shown(comparison(endless))
+    assert found is not None
+    assert found.value == shown
+    # A mean of 0 has no percentage at all.
+    none = comparison(0, ratio=None)
+    found = paired_shown({**none, "ratio_low": [None] * 4, "ratio_high": [None] * 4})
+    assert found is not None
+    assert found.value == "difference"
+
+
+@pytest.mark.parametrize(("half_width", "brackets"), [(5e10, 0), (2e11, 2)])
+def test_differences_tell_what_percentages_without_ends_do_not(
+    half_width: float, brackets: int
+) -> None:
+    columns = comparison(2, half_width=half_width)
+    how: Any = {"x": GAP, "y": "value", "value": "ratio"}
+    cells, _ = figure_of(plot_spread, columns, "heatmap", **how).axes
+    numbers = [one.get_text() for one in cells.texts if one.get_text()[-1:] in "0)"]
+    assert sum(one.startswith("(") for one in numbers) == brackets
+
+
+def test_sentences_judge_changes_by_differences_where_percentages_have_no_ends() -> None:
+    (sentence,) = _short(summary_of({"sack": [0, 0, 1], "freeze": [3, 3.1, 4]}))
+    assert sentence == (
+        "freeze: +3.03 s (no percentage: the mean of sack may be 0); its interval is above 0"
+    )
+
+
+def test_pairs_that_are_all_the_same_have_no_interval() -> None:
+    made = summary_of({"sack": [1, 1, 1], "freeze": [1.5, 1.5, 1.5], "vho": [2, 1, 1.5]})
+    freeze, vho = _short(made)
+    assert freeze == "freeze: +50.0 %; no interval, as all pairs are the same"
+    assert vho.endswith("its interval is on both sides of 0")
+    (_, line, other), (foot,) = made_lines(made), made.comparison_foot()
+    assert line[-5:] == ["0.5", "-", "50.0", "-", "-"]
+    assert "-" not in other
+    assert foot.startswith("1 of 2 have no interval: all pairs are the same")
+    # Without any interval the table has none.
+    alone = summary_of({"sack": [1, 1, 1], "freeze": [1.5, 1.5, 1.5]})
+    assert not alone.has_intervals
+    assert made_lines(alone)[1][-2:] == ["0.5", "50.0"]
+
+
+@pytest.mark.parametrize("value", ["ratio", "difference"])
+def test_a_figure_has_no_whiskers_where_all_pairs_are_the_same(value: str) -> None:
+    columns = comparison(0)
+    columns["half_width"][0], columns["ratio_low"][0], columns["ratio_high"][0] = 0.0, 2.0, 2.0
+    how: Any = {"x": GAP, "value": value}
+    (axes,) = figure_of(plot_spread, columns, "interval", **how).axes
+    (bars,) = (one for one in axes.containers if isinstance(one, ErrorbarContainer))
+    assert len(bars.lines[2][0].get_segments()) == 3
+    said = " ".join(one.get_text().replace("\n", " ") for one in axes.texts)
+    assert "no interval where all pairs are the same" in said
+    columns = comparison(0, half_width=0.0)
+    columns["ratio_low"] = columns["ratio_high"] = columns["ratio"]
+    assert paired_shown(columns) is None
+
+
+def test_pairs_with_other_values_and_the_same_difference_have_the_interval_of_the_ratio() -> None:
+    (sentence,) = _short(summary_of({"sack": [10, 11, 12], "freeze": [11, 12, 13]}))
+    assert sentence == "freeze: +9.1 %; its interval is above 0"
