@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from matplotlib.colors import to_hex
+from matplotlib.colors import to_hex, to_rgb
+from matplotlib.lines import Line2D
 
 from midflight.cli import main
 from midflight.plot import figure_of, plot_spread
@@ -65,8 +66,11 @@ def test_alike_runs_are_a_marker_beside_boxes() -> None:
 
 
 def medians_in(figure: Any) -> list[float]:
-    """The black lines of medians."""
-    return [float(one.get_ydata()[0]) for one in figure.axes[0].lines if one.get_color() == "black"]
+    """The lines of medians, which are darker than their boxes."""
+    dark = [tuple(0.45 * one for one in to_rgb(look.colour)) for look in SERIES[:2]]
+    lines = [one for one in figure.axes[0].lines if to_rgb(one.get_color()) in dark]
+    assert {one.get_linewidth() for one in lines} <= {1.4}
+    return [float(one.get_ydata()[0]) for one in lines]
 
 
 def test_a_box_that_the_line_of_its_median_would_hide_has_a_marker() -> None:
@@ -85,6 +89,11 @@ def test_a_box_that_the_line_of_its_median_would_hide_has_a_marker() -> None:
         "boxes from 25 to 75 %, markers at medians, whiskers from 5 to 95 %"
     )
     assert names_in(figure)[-2:] == ["a", "b"]
+    # The legend has the fills, and the markers on them.
+    hatches = {one.get_hatch() for one in figure.legends[0].get_patches()}
+    assert {one.get_hatch() for one in figure.axes[0].patches} <= hatches
+    markers = {one.get_marker() for one in figure.legends[0].findobj(Line2D)}
+    assert {SERIES[0].marker, SERIES[1].marker} <= markers
     # In a higher figure, or near it, there is room for the line.
     for how in ({"size": (3.5, 39.0)}, {"ylim": (1.9, 2.2)}):
         near = boxes([[2.0, 2.1, 2.2], low], **how)

@@ -643,8 +643,8 @@ def test_the_report_of_a_sweep(swept: Path, tmp_path: Path) -> None:
     assert main(["report", str(swept), "--out", str(out)]) == 0
     text = out.read_text()
     assert "12 cells" in text
-    # The comparison, the values, and the shares of runs.
-    assert text.count("data:image/svg+xml") == 3
+    # The comparison and the values; shares of runs would be of both gaps together.
+    assert text.count("data:image/svg+xml") == 2
     # The output of the sweep: the medians of each group, and the comparison.
     for row in rows_of(swept / "comparison.csv"):
         assert f"{float(row['difference']) / 1e9:.4g}" in text
@@ -780,3 +780,20 @@ def test_means_at_the_number_zero_are_not_cut_off() -> None:
     lines = [one for one in axes.lines if one.get_label() in columns["scheme"]]
     assert len(lines) == 3
     assert all(low <= x <= high for one in lines for x in np.asarray(one.get_xdata()))
+
+
+def test_numbers_after_the_same_words_are_an_axis_of_numbers() -> None:
+    losses = ["uniform 0.5%", "uniform 2%", "uniform 0.1%"]
+    columns = {"links.a.loss": losses, "duration_ns": [2e9, 3e9, 1e9]}
+    data = axis_data(columns, x="links.a.loss", y="duration_ns")
+    assert data.categories is None
+    assert data.x_title == "Loss of a (%), uniform"
+    assert data.lines[0].x == [0.1, 0.5, 2.0]
+    box = spread_of(columns, "box", x="links.a.loss", value="duration_ns")
+    assert (box.x_title, box.categories) == (data.x_title, ["0.1", "0.5", "2"])
+    # Other words, or none, and other units are names.
+    for one in ("burst 3%", "3%", "uniform 3 ms", "uniform"):
+        columns["links.a.loss"] = [*losses[:2], one]
+        found = axis_data(columns, x="links.a.loss", y="duration_ns")
+        assert found.categories == columns["links.a.loss"]
+        assert found.x_title == "Loss of a"

@@ -82,6 +82,7 @@ __all__ = [
     "name_categories",
     "one_line_name",
     "ordered",
+    "place_title",
     "plot_axis",
     "pooled_axes",
     "pooled_flows",
@@ -102,6 +103,8 @@ _UNITS: Sequence[Mapping[str, float]] = (
     {"": 1.0},
 )
 _QUANTITY = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-z/%]*)\s*")
+#: Words before a number.
+_WORDS = re.compile(r"(?:[A-Za-z][\w-]*\s+)+(?=[-+.\d])")
 #: With more bands each is fainter.
 _MOST_STRONG_BANDS = 3
 #: Flows that are taken together are named up to this number.
@@ -209,7 +212,8 @@ def axis_data(
     if not by and x != "flow" and len(flows) > 1:
         by = ["flow"]
     values = {row: shown_number(columns[y][row], y) for row in rows}
-    places, categories, unit = axis_places(ordered(columns, rows, x, kept), x)
+    texts = ordered(columns, rows, x, kept)
+    places, categories, unit = axis_places(texts, x)
     grouped: dict[tuple[str, ...], dict[str, list[float]]] = {}
     for row in rows:
         key = tuple(text_of(columns[name][row]) for name in by)
@@ -237,7 +241,7 @@ def axis_data(
             line.missing.append(len(found[text]) - len(known))
         lines.append(line)
     return AxisData(
-        with_unit(column_name(x), unit),
+        place_title(column_name(x), unit, texts),
         with_unit(column_name(y), unit_of(y)[0]),
         lines,
         categories,
@@ -545,18 +549,35 @@ def axis_places(
 ) -> tuple[dict[str, float], Sequence[str] | None, str]:
     """The place of each value on the axis; its names if they are no numbers; the unit.
 
-    A number that stands alone makes no axis, and is a name.
+    A number that stands alone makes no axis, and is a name. Words that all values begin with, such
+    as "uniform" in `uniform 0.1%`, are no part of the numbers; `place_title` has them.
     """
-    found = [_QUANTITY.fullmatch(text) for text in texts]
+    words = len(shared_words(texts))
+    found = [_QUANTITY.fullmatch(text[words:]) for text in texts]
     for units in _UNITS:
         if len(texts) > 1 and all(match and match[2] in units for match in found):
-            exact = {m[0]: float(m[1]) * units[m[2]] for m in found if m}
+            each = zip(texts, found, strict=True)
+            exact = {text: float(m[1]) * units[m[2]] for text, m in each if m}
             # Shown in the unit of most values.
             used = [m[2] for m in found if m]
             unit = max(units, key=used.count)
             scaled = unit_of(name) if unit == "" else (unit, 1 / units[unit])
             return {text: exact[text] * scaled[1] for text in texts}, None, scaled[0]
     return {text: float(place) for place, text in enumerate(texts)}, list(texts), ""
+
+
+def shared_words(texts: Sequence[str]) -> str:
+    """Return the words that several values begin with before their numbers; "" without any."""
+    found = {match[0] if (match := _WORDS.match(text)) else "" for text in texts}
+    return found.pop() if len(found) == 1 and len(texts) > 1 else ""
+
+
+def place_title(name: str, unit: str, texts: Iterable[str]) -> str:
+    """Return the title of an axis of places, of its values as texts: "Loss of lte (%), uniform"."""
+    texts = list(texts)
+    has_names = axis_places(texts, "")[1] is not None
+    words = "" if has_names else shared_words(texts).strip()
+    return ", ".join(filter(None, (with_unit(name, unit), words)))
 
 
 def axis_figure(

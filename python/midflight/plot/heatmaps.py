@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from midflight.plot.axis import kept_words, lines_name, ordered, shown_number, text_of
+from midflight.plot.axis import (
+    kept_words,
+    lines_name,
+    ordered,
+    place_title,
+    shown_number,
+    text_of,
+)
 from midflight.plot.compared import (
     FEW,
     MEANS,
@@ -41,7 +48,7 @@ from midflight.plot.maps import (
     has_below,
     letters_pt,
 )
-from midflight.plot.names import column_name, with_unit
+from midflight.plot.names import column_name
 from midflight.plot.samples import averaged_words, interval_words
 from midflight.plot.scales import log_title
 from midflight.plot.spread_data import Group, Spread, known_of, quantiles_of, side_by_side
@@ -79,7 +86,7 @@ class _Side(NamedTuple):
 
     @property
     def title(self) -> str:
-        return with_unit(column_name(self.axis[0]), self.axis[1])
+        return place_title(column_name(self.axis[0]), self.axis[1], self.places)
 
 
 def heatmap_of(

@@ -26,6 +26,7 @@ from midflight.plot.axis import (
     name_categories,
     one_line_name,
     ordered,
+    place_title,
     pooled_words,
     shown_number,
     text_of,
@@ -57,7 +58,6 @@ from midflight.plot.figure import Dress, check_dress, label_axes, write_figure
 from midflight.plot.heatmaps import heatmap_of, heatmaps_figure
 from midflight.plot.line_looks import few_entries, line_looks, line_named_by, schemes_apart
 from midflight.plot.maps import number_words
-from midflight.plot.names import with_unit
 from midflight.plot.options import as_names, check_scale
 from midflight.plot.paired import check_is_apart, paired_figure, samples_of, source_of
 from midflight.plot.plain import usual_of_folder
@@ -262,6 +262,7 @@ def _lines(
     # What the lines or the axis do not name is named with the measurement.
     title, unit, scale = measured_of(columns, rows, value, [*by, str(x)])
     places, categories, x_unit = {"": 0.0}, None, ""
+    texts: list[str] = []
     if x is not None:
         texts = ordered(columns, rows, x, kept)
         if kind == "box":
@@ -344,7 +345,7 @@ def _lines(
     shares = kind == "cdf"
     return Spread(
         kind,
-        title if shares else with_unit(lines_name([str(x)], columns), x_unit),
+        title if shares else place_title(lines_name([str(x)], columns), x_unit, texts),
         "Share of runs" if shares else title,
         groups,
         categories,
@@ -399,12 +400,14 @@ def spread_figure(
 
         figure = Figure(figsize=(width, height))
         axes = figure.add_subplot()
+        entries: dict[str, Any] = {}
         if data.kind == "interval":
             _draw_intervals(axes, data, logs, (width, height), cut)
         elif data.kind == "cdf":
             _draw_cdf(axes, data, logs)
-        elif _draw_boxes(axes, data, logs, height):
-            detail = detail.replace(LINES, MARKERS)
+        else:
+            has_flat, entries = _draw_boxes(axes, data, logs, height)
+            detail = detail.replace(LINES, MARKERS) if has_flat else detail
         if data.kind != "cdf" and data.categories is not None:
             name_categories(axes, data.categories, width)
         label_axes(
@@ -415,7 +418,7 @@ def spread_figure(
             data.lines_title,
             title=title,
             kind=data.name or data.kind,
-            entries=_entries(axes, data),
+            entries=entries or _entries(data),
             seen=_places(data),
             units=_units(data),
             x_refused=_NAMED.get(data.kind, "")
@@ -536,12 +539,8 @@ def _styled(data: Spread) -> list[tuple[Group, Look, int]]:
     return [(one, look, style) for one, (look, style) in zip(data.groups, looks, strict=True)]
 
 
-def _entries(axes: Axes, data: Spread) -> dict[str, Any]:
-    """The entries of the legend where they are not the lines; boxes have fills, or markers."""
-    if data.kind == "box":
-        drawn, names = axes.get_legend_handles_labels()
-        found = dict(zip(names, drawn, strict=True))
-        return {one.label: found[one.label] for one in data.groups if one.label in found}
+def _entries(data: Spread) -> dict[str, Any]:
+    """The entries of the legend where they are not the lines."""
     keys = [one.key for one in data.groups]
     if any(len(key) != len(data.by) for key in keys):
         return {}
@@ -644,8 +643,12 @@ def _schemes(data: Spread) -> list[tuple[Group, Look, int]]:
     return schemes_apart(data.along, data.categories, data.groups) if data.kind != "cdf" else []
 
 
-def _draw_boxes(axes: Axes, data: Spread, logs: Logs, height_in: float) -> bool:
-    """Draw boxes in a figure of a height; return whether some have markers for their medians."""
+def _draw_boxes(
+    axes: Axes, data: Spread, logs: Logs, height_in: float
+) -> tuple[bool, dict[str, Any]]:
+    """Draw boxes in a figure of a height; return whether some have markers for their medians, and
+    the entries of the legend.
+    """
     step = 0.8 * _step(data) / max(1, len(data.groups))
     width = 0.775 * step
     every = [one for group in data.groups for values in group.values for one in known_of(values)]
@@ -660,11 +663,15 @@ def _draw_boxes(axes: Axes, data: Spread, logs: Logs, height_in: float) -> bool:
         points = np.array([quantiles_of(data, values) for values in group.values]).reshape(-1, 5)
         flat = are_flat(room_pt * _shares(np.minimum(points, over), ends, is_log=logs.y))
         drawn.append((group, look, number, _dodged(data, group, place, step), points, flat))
+    entries: dict[str, Any] = {}
     # Medians look alike in all boxes.
     has_flat = any(flat.any() for *_, flat in drawn)
     for group, look, number, x, points, flat in drawn:
         marked = np.full(flat.shape, has_flat)
-        draw_boxes(axes, group.label, look, x, np.minimum(points, over), width, number, marked)
+        shown = np.minimum(points, over)
+        handles = draw_boxes(axes, group.label, look, x, shown, width, number, marked)
+        if group.label and handles:
+            entries[group.label] = tuple(handles) if len(handles) > 1 else handles[0]
         mark_endless(axes, x, points[:, 4], top, look)
     if logs.y:
         set_log(axes.yaxis, low, top)
@@ -674,7 +681,7 @@ def _draw_boxes(axes: Axes, data: Spread, logs: Logs, height_in: float) -> bool:
         # There are only arrows, which have no place on the axis.
         axes.set_yticks([])
     open_edges(axes, [*axes.lines, *axes.patches])
-    return has_flat
+    return has_flat, entries
 
 
 def _shares(values: _Values, ends: tuple[float, float], *, is_log: bool) -> _Values:
