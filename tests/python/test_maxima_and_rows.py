@@ -46,7 +46,9 @@ def test_queues_without_bands_tell_their_maxima(schemes: list[str], bands: bool 
         assert max(tops) == most
         assert "largest: " not in axes.get_title("right")
     else:
-        assert f"largest: {most:g} packets with " in axes.get_title("right")
+        said = axes.get_title("right")
+        assert said.endswith(f" {most:g} packets")
+        assert "largest: " in said
         # The lines are the means alone, and fill the panel.
         lines = [line for line in axes.lines if len(line.get_ydata()) > 2]
         means = max(float(np.nanmax(line.get_ydata())) for line in lines)
@@ -68,10 +70,7 @@ def test_of_many_different_queues_the_text_has_the_least_and_the_most(count: int
     panel = Panel("queue", "Queue", "packets", [queue(place) for place in range(count)])
     assert peak_words(with_peaks(panel), None) == ""
     words = peak_words(with_peaks(replace(panel, has_bands=False)), None)
-    if count == 2:
-        assert words == "largest: 20 packets with scheme 1, 10 with scheme 0"
-    else:
-        assert words == "largest: 10 to 40 packets"
+    assert words == f"largest: 10 to {10 * count} packets"
 
 
 def _silent(runs: list[WatchedRun], size: float) -> list[list[tuple[float, float]]]:
@@ -181,7 +180,8 @@ def test_an_axis_reaches_a_longest_delay_a_little_above_it() -> None:
     window, panels = shown_panels(runs, ["delay"])
     axes = _panel_of(over_time_figure(runs, panels, window).axes, "delay")
     most = max(float(np.nanmax(one.most)) for one in panels[0].curves if one.most is not None)
-    assert axes.get_title("right").endswith(f"longest: {most:.3g} ms with freeze")
+    assert f"{most:.3g}" in [text.get_text() for text in axes.texts]
+    assert "longest" not in axes.get_title("right")
     assert axes.get_ylim()[1] > most
     (head,) = (one for one in axes.lines if one.get_gid() == CUT)
     assert [*head.get_ydata()] == [most]

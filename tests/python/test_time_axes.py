@@ -19,7 +19,14 @@ from midflight.plot.bins import without_gaps
 from midflight.plot.crowded import without_many
 from midflight.plot.curves import Curve, Panel
 from midflight.plot.marks import STALL
-from midflight.plot.panel_scales import CUT, mark_cut_lines, peak_words, scale_of, with_peaks
+from midflight.plot.panel_scales import (
+    CUT,
+    mark_cut_lines,
+    peak_words,
+    peaks_off,
+    scale_of,
+    with_peaks,
+)
 from midflight.plot.panels import over_time_figure, shown_panels
 from midflight.plot.room import OUTAGE, Room, shade_spans
 from midflight.plot.stalls import without_short_stalls
@@ -52,16 +59,11 @@ def test_a_long_outage_does_not_flatten_the_delays(tmp_path: Path) -> None:
         longest = max(panels[0].curves, key=lambda one: np.nanmax(one.most))
         most = float(np.nanmax(longest.most)) / 1000
         assert most > 11
-        said = axes.get_title("right")
-        assert f"; longest: {round(1000 * most, -2):,.0f} ms" in f"; {said}"
-        # With several lines it says of which.
-        label = longest.label.replace("sack", "sack (CUBIC)")
-        if not schemes:
-            assert said.endswith(" ms")
-        else:
-            # One that is the longest of all, in the digits shown, is no line's.
-            each = {round(float(np.nanmax(one.most)), -2) for one in panels[0].curves}
-            assert f" ms with {label}" in said or len(each) == 1
+        # Few have their values beside their arrowheads.
+        assert "longest" not in axes.get_title("right")
+        values = [text.get_text() for text in axes.texts]
+        assert f"{round(1000 * most, -2):,.0f}" in values
+        assert len(values) == len([one for one in axes.lines if one.get_gid() == CUT])
         assert axes.get_yscale() == "linear"
         assert axes.get_ylabel() == "One-way delay\n(ms)"
         assert np.nanquantile(medians, 0.95) < axes.get_ylim()[1] < 1000
@@ -325,58 +327,75 @@ def test_an_axis_of_delays_has_all_medians_but_single_ones_far_above_it() -> Non
     assert 100 < top(alone) < 200
 
 
-def test_each_line_that_leaves_the_axis_is_named_and_has_an_arrowhead() -> None:
+def _marked(
+    panel: Panel, window: tuple[float, float] = (0.0, 100.0), yscale: str | None = None
+) -> tuple[str, list[tuple[float, float]], list[str], float]:
+    """The text above a panel, its arrowheads, their values, and the end of the axis."""
+    axes = Figure(figsize=(5.0, 2.0)).add_subplot()
+    axes.set_xlim(*window)
+    scale_of(axes, panel, yscale, 0.0)
+    top = axes.get_ylim()[1]
+    off = peaks_off(panel, yscale, top, Room(5.0, window))
+    mark_cut_lines(axes, off)
+    heads = [line for line in axes.lines if line.get_gid() == CUT]
+    places = [(float(line.get_xdata()[0]), float(line.get_ydata()[0])) for line in heads]
+    return peak_words(panel, yscale, off), places, [one.get_text() for one in axes.texts], top
 
+
+def test_each_time_above_the_axis_has_an_arrowhead_with_its_value() -> None:
     usual = [100.0] * 100
     first = _delays([*usual[:50], 9000.0, *usual[51:]], label="a")
     second = _delays([*usual[:20], 4000.0, *usual[21:]], label="b")
     third = _delays(usual, label="c")
-    panel = _panel(second, first, third)
-    assert peak_words(panel, None) == "longest: 9,000 ms with a, 4,000 with b"
-    near = _delays([*usual[:50], 999.7, *usual[51:]], label="a")
-    assert peak_words(_panel(near), None) == "longest: 1,000 ms"
-    axes = Figure().add_subplot()
-    axes.set_xlim(0, 100)
-    scale_of(axes, panel, None, 0.0)
-    mark_cut_lines(axes, panel)
-    heads = [line for line in axes.lines if line.get_gid() == CUT]
-    assert [[*map(float, line.get_xdata())] for line in heads] == [[50.0], [20.0]]
-    # What the axis has needs none.
-    axes = Figure().add_subplot()
-    axes.set_xlim(0, 100)
-    axes.set_ylim(0, 10_000)
-    mark_cut_lines(axes, panel)
-    assert not axes.lines
+    said, heads, values, top = _marked(_panel(second, first, third))
+    assert said == ""
+    assert heads == [(20.0, top), (50.0, top)]
+    assert values == ["4,000", "9,000"]
+    # Near ones of a line are one, which has the largest value; without a place at its right a value
+    # is at the left. Maxima count where they are drawn.
+    most = [*usual[:50], 700.0, 900.0, 100.0, 800.0, *usual[54:99], 600.0]
+    _, heads, values, _ = _marked(_panel(_delays(usual, most=most, label="a")))
+    assert [at for at, _ in heads] == [51.0, 99.0]
+    assert values == ["900", "600"]
 
 
-def test_a_longest_time_that_is_not_drawn_is_named_and_has_an_arrowhead() -> None:
+def test_many_arrowheads_have_no_values_but_the_panel_has_those_of_lines() -> None:
+    value = [100.0 if one % 200 else 5000.0 + one for one in range(1, 1001)]
+    panel = _panel(_delays(value), _delays([100.0] * 999 + [7000.0], label="b"))
+    said, heads, values, _ = _marked(panel, (0.0, 1000.0))
+    assert said == "longest: 6,000 to 7,000 ms"
+    assert len(heads) == 6
+    assert values == []
+
+
+def test_the_axis_needs_no_arrowhead_for_what_it_has() -> None:
+    panel = _panel(_delays([100.0] * 50 + [9000.0] + [100.0] * 50))
+    assert peaks_off(panel, None, 10_000.0, Room(5.0, (0.0, 100.0))) == []
+
+
+def test_a_longest_time_that_is_not_drawn_has_an_arrowhead() -> None:
     """Its line has only medians, which the axis shows all."""
 
-    def drawn(*lines: Curve, yscale: str | None) -> tuple[str, list[Any]]:
+    def drawn(*lines: Curve, yscale: str | None) -> tuple[list[str], list[Any]]:
         panel = with_peaks(Panel("rtt", "RTT\n(ms)", "ms", lines), ["c"])
         panel = replace(panel, curves=[replace(one, most=None, high=None) for one in lines])
-        axes = Figure().add_subplot()
         # A part of the first interval is before the time shown.
-        axes.set_xlim(0.5, 50)
-        scale_of(axes, panel, yscale, 0.0)
-        mark_cut_lines(axes, panel, yscale)
-        heads = [line for line in axes.lines if line.get_gid() == CUT]
-        found = [(*map(float, np.ravel(line.get_data())),) for line in heads]
-        top = axes.get_ylim()[1]
-        return peak_words(panel, yscale), [(at, "edge" if y == top else y) for at, y in found]
+        said, heads, values, top = _marked(panel, (0.5, 50.0), yscale)
+        assert said == ""
+        return values, [(at, "edge" if y == top else y) for at, y in heads]
 
     usual = [100.0] * 50
     first = _delays(usual, most=[5990.0, *usual[1:]], label="a")
     second = _delays(usual, most=[*usual[:30], 5156.0, *usual[31:]], label="b")
     # The same as the first one.
     third = replace(first, label="c")
-    said, heads = drawn(first, second, third, yscale=None)
-    assert said == "longest: 5,990 ms with a, 5,160 with b"
+    values, heads = drawn(first, second, third, yscale=None)
+    assert values == ["5,990", "5,160"]
     assert heads == [(0.5, "edge"), (30.0, "edge")]
     # A logarithmic axis may have room for it.
     long = _delays([*usual[:20], 5000.0, 5000.0, *usual[22:]], label="b")
-    said, heads = drawn(first, long, yscale="log")
-    assert said == "longest: 5,990 ms with a"
+    values, heads = drawn(first, long, yscale="log")
+    assert values == ["5,990"]
     assert heads == [(0.5, 5990.0)]
 
 

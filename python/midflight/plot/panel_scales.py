@@ -12,8 +12,8 @@ import numpy as np
 from midflight.plot.curves import Curve, Panel, Peak, Stretch, Values
 from midflight.plot.history import NS_PER_S
 from midflight.plot.line_looks import look_of
-from midflight.plot.room import plain_log
-from midflight.plot.style import labelled
+from midflight.plot.room import Room, plain_log
+from midflight.plot.style import text_width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,10 +22,12 @@ __all__ = [
     "CUT",
     "SCALED",
     "SPANS",
+    "end_of_axis",
     "least_of",
     "mark_cut_lines",
     "off_scale",
     "peak_words",
+    "peaks_off",
     "scale_of",
     "slow_links",
     "with_one_scale",
@@ -61,12 +63,11 @@ _MARGIN = 1.08
 _NEAR_PEAK = 1.15
 #: What the longest time of a line is called in other panels than those of times.
 _MOST_OF = {"queue": "largest"}
-#: Of so many different largest queues each is told with its line.
-_MOST_TOLD = 3
 #: The group of the arrowheads at lines that leave the axis.
 CUT = "above the axis"
-#: The height of an arrowhead.
-_HEAD_PT = 3.6
+#: The height of an arrowhead in points; those of a line that are nearer than this are one; and the
+#: size of the letters of their values, if there are no more than so many.
+_HEAD_PT, _JOINED_PT, _VALUE_PT, _MOST_VALUES = 3.6, 8.0, 5.5, 4
 
 
 def scale_of(axes: Axes, panel: Panel, yscale: str | None, above: float) -> None:
@@ -75,30 +76,39 @@ def scale_of(axes: Axes, panel: Panel, yscale: str | None, above: float) -> None
     share of the height `above` that.
     """
     least = least_of(panel, yscale)
-    most, behind = _tops(panel)
-    if least is None:
-        most = _with_near_peaks(panel, _cut_at(panel, yscale) or most)
-    # A logarithmic axis has room for both.
-    is_behind_shown = most == 0 or behind <= _FAR * most or least is not None
-    if is_behind_shown:
-        most = max(most, behind)
     if panel.kind == "objects":
         # The first one above, as a browser's tools draw it.
-        axes.set_ylim(most + 0.7, -0.7)
+        axes.set_ylim(max(_tops(panel)) + 0.7, -0.7)
         return
     if panel.kind == "sequence":
         lines = [one for one in panel.curves if one.draw not in ("area", "limit")]
         low = min((float(one.value.min()) for one in lines if len(one.value)), default=0.0)
-        height = most - low or 1.0
+        height = _tops(panel)[0] - low or 1.0
         axes.set_ylim(low - 0.04 * height, low + 1.04 * height / (1 - above))
         return
     if least is not None:
         # Beside large values the usual ones would not be visible.
         plain_log(axes.yaxis)
-        axes.set_ylim(least, most * (1.3 * most / least) ** (above / (1 - above)) * 1.3)
+        axes.set_ylim(least, end_of_axis(panel, yscale, above))
         axes.set_ylabel(panel.what.removesuffix(")") + ", log)")
         return
-    axes.set_ylim(0, _MARGIN * most / (1 - above) or 1.0)
+    axes.set_ylim(0, end_of_axis(panel, yscale, above))
+
+
+def end_of_axis(panel: Panel, yscale: str | None, above: float) -> float:
+    """Where an axis of values ends that has room for rows of marks `above` these, a share of its
+    height.
+    """
+    least = least_of(panel, yscale)
+    most, behind = _tops(panel)
+    if least is None:
+        most = _with_near_peaks(panel, _cut_at(panel, yscale) or most)
+    # A logarithmic axis has room for both.
+    if most == 0 or behind <= _FAR * most or least is not None:
+        most = max(most, behind)
+    if least is not None:
+        return float(most * (1.3 * most / least) ** (above / (1 - above)) * 1.3)
+    return _MARGIN * most / (1 - above) or 1.0
 
 
 def least_of(panel: Panel, yscale: str | None) -> float | None:
@@ -238,25 +248,17 @@ def _with_near_peaks(panel: Panel, most: float) -> float:
     return max([most, *near])
 
 
-def peak_words(panel: Panel, yscale: str | None) -> str:
-    """What to say of the longest times of the lines that are above the axis, if there are some, and
-    of the largest queues; of many different ones, from where to where they are.
+def peak_words(panel: Panel, yscale: str | None, off: Sequence[Peak] = ()) -> str:
+    """What to say of the longest times of the lines that are above the axis, unless their values
+    stand beside their arrowheads (`peaks_off`), and of the largest queues: from where to where they
+    are.
     """
-    lines = {one.label for one in panel.curves if one.draw in ("steps", "line", "dots", "queue")}
-    words: dict[str, list[str]] = {}
-    for value, label, _, _ in _peaks_above(panel, yscale):
-        # In the unit of the axis.
-        words.setdefault(_three_digits(value), []).append(labelled(label))
-    told = _MOST_OF.get(panel.kind, "longest")
-    if panel.kind == "queue" and len(words) > _MOST_TOLD:
-        least, most = (_three_digits(panel.peaks[place].value) for place in (-1, 0))
-        return f"{told}: {least} to {most} {panel.unit}"
-    each = [
-        f"{text}{'' if place else f' {panel.unit}'}"
-        + (f" with {' and '.join(of)}" if 1 < len(lines) > len(of) else "")
-        for place, (text, of) in enumerate(words.items())
-    ]
-    return f"{told}: {', '.join(each)}" if words else ""
+    told = _peaks_above(panel, yscale)
+    if not told or 0 < len(off) <= _MOST_VALUES:
+        return ""
+    # In the unit of the axis.
+    ends = dict.fromkeys(_three_digits(told[place].value) for place in (-1, 0))
+    return f"{_MOST_OF.get(panel.kind, 'longest')}: {' to '.join(ends)} {panel.unit}"
 
 
 def _three_digits(value: float) -> str:
@@ -266,12 +268,46 @@ def _three_digits(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
-def mark_cut_lines(axes: Axes, panel: Panel, yscale: str | None = None) -> None:
-    """Put arrowheads below the upper edge, in the colours of the lines, where their longest times
-    are above it, and where their medians are; those of the same instant one below the other.
+def peaks_off(panel: Panel, yscale: str | None, top: float, room: Room) -> list[Peak]:
+    """Return the peaks of the lines of a panel of times above the end of its axis, `top`: one for
+    each time for which a line leaves it, those that are near each other together; and the longest
+    times that the axis has room for, but that are not drawn.
+    """
+    first, last = room.window
+    told = _peaks_above(panel, yscale)
+    found: list[Peak] = []
+    for peak in panel.peaks if panel.kind in _OF_TIMES else ():
+        mine = [one for one in panel.curves if one.label == peak.label and not one.in_row]
+        # From when to when, and how high.
+        over: list[tuple[float, float, float]] = []
+        for one in mine:
+            ends = (one.most, one.high, one.value)
+            drawn = next(values for values in ends if values is not None)
+            is_held = one.draw == "steps"
+            until = np.append(one.time_s[1:], one.time_s[-1:]) if is_held else one.time_s
+            above = (drawn > top) & (until >= first) & (one.time_s <= last)
+            columns = (np.maximum(one.time_s, first), until, drawn)
+            over += zip(*(column[above].tolist() for column in columns), strict=True)
+        if peak.value > top or (peak in told and max(map(_top, mine)) < peak.value):
+            # The interval of the first one may begin before the time that is shown.
+            at = min(max(peak.time_s, first), last)
+            over.append((at, at, peak.value))
+        group: list[tuple[float, float, float]] = []
+        for one_over in [*sorted(over), (math.inf, math.inf, 0.0)]:
+            near = max((end for _, end, _ in group), default=0.0) + _JOINED_PT * room.point_s
+            if group and one_over[0] > near:
+                at, _, value = max(group, key=lambda part: part[2])
+                found.append(peak._replace(value=value, time_s=at))
+                group = []
+            group.append(one_over)
+    return sorted(found, key=lambda one: one.time_s)
 
-    What the text above the panel says of a time that the axis has room for, but that is not drawn,
-    has its arrowhead at its height.
+
+def mark_cut_lines(axes: Axes, peaks: Sequence[Peak]) -> None:
+    """Put arrowheads below the upper edge, in the colours of the lines, at the `peaks_off`; beside
+    few ones are their values. Those that would cover each other are one below the other.
+
+    One that the axis has room for has its arrowhead at its height.
     """
     from matplotlib.transforms import offset_copy
 
@@ -279,34 +315,40 @@ def mark_cut_lines(axes: Axes, panel: Panel, yscale: str | None = None) -> None:
     assert figure is not None
     top, (first, last) = axes.get_ylim()[1], axes.get_xlim()
     point = (last - first) * figure.dpi / (72 * axes.get_window_extent().width)
-    told = _peaks_above(panel, yscale)
-    taken: list[list[float]] = []
-    # A queue is full again and again.
-    for peak in panel.peaks if panel.kind in _OF_TIMES else ():
-        mine = [one for one in panel.curves if one.label == peak.label and not one.in_row]
-        # The interval of the first one may begin before the time that is shown.
-        places = [(min(max(peak.time_s, first), last), min(peak.value, top))]
-        if peak.value <= top and (peak not in told or max(map(_top, mine)) >= peak.value):
-            places = []
-        for one in (one for one in mine if one.draw == "steps"):
-            begins = np.append(True, one.value[1:] != one.value[:-1])
-            times = one.time_s[begins & (one.value > top)].tolist()
-            places += [(time, top) for time in times if first <= time <= last]
-        shown = sorted({*places})
-        if shown:
-            colour = look_of(4 if peak.look is None else peak.look).colour
-            how: Any = {"ls": "none", "marker": "^", "ms": _HEAD_PT, "mew": 0, "color": colour}
-            times = [time for time, _ in shown]
-            near = _HEAD_PT * point
-            below = sum(
-                any(abs(at - time) < near for at in other for time in times) for other in taken
+    has_values = len(peaks) <= _MOST_VALUES
+    line_pt = _VALUE_PT + 0.5 if has_values else _HEAD_PT
+    taken: list[tuple[float, float, int]] = []
+    for peak in peaks:
+        text = _three_digits(peak.value) if has_values else ""
+        long = 1.5 * _HEAD_PT + text_width(text, _VALUE_PT) if text else _HEAD_PT
+        at = (peak.time_s - first) / point
+        is_left = at + long > (last - first) / point
+        low = at + _HEAD_PT / 2 - long if is_left else at - _HEAD_PT / 2
+        level = 0
+        while any(low < b and low + long > a and level == of for a, b, of in taken):
+            level += 1
+        taken.append((low, low + long, level))
+        colour = look_of(4 if peak.look is None else peak.look).colour
+        place = (peak.time_s, min(peak.value, top))
+        # Their tips are within the panel, away from the text above it.
+        down = line_pt * (level + 0.5)
+        how: Any = {"ls": "none", "marker": "^", "ms": _HEAD_PT, "mew": 0, "color": colour}
+        how |= {"transform": offset_copy(axes.transData, figure, y=-down, units="points")}
+        axes.plot([place[0]], [place[1]], **how, clip_on=False, zorder=7, gid=CUT)
+        if text:
+            axes.annotate(
+                text,
+                place,
+                xytext=(0.8 * _HEAD_PT * (-1 if is_left else 1), -down),
+                textcoords="offset points",
+                fontsize=_VALUE_PT,
+                color=colour,
+                ha="right" if is_left else "left",
+                va="center_baseline",
+                bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.3},
+                zorder=6.5,
+                annotation_clip=False,
             )
-            taken.append(times)
-            # Their tips are within the panel, away from the text above it.
-            down = _HEAD_PT * (below + 0.5)
-            place = offset_copy(axes.transData, figure, y=-down, units="points")
-            how |= {"transform": place, "clip_on": False, "zorder": 7, "gid": CUT}
-            axes.plot(times, [value for _, value in shown], **how)
 
 
 def _top(one: Curve) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 
 from midflight.plot.band import draw_band, draw_handovers, has_changes, unnamed_entries
 from midflight.plot.crowded import MOST_ROWS, without_many, without_overlaps
-from midflight.plot.curves import Curve, Panel
+from midflight.plot.curves import Curve, Panel, Peak
 from midflight.plot.figure import (
     SMALL_PT,
     Dress,
@@ -31,10 +31,12 @@ from midflight.plot.marks import EVENTS, STALL
 from midflight.plot.options import check_scales
 from midflight.plot.panel_scales import (
     SCALED,
+    end_of_axis,
     least_of,
     mark_cut_lines,
     off_scale,
     peak_words,
+    peaks_off,
     scale_of,
     slow_links,
     with_one_scale,
@@ -364,10 +366,17 @@ def _figure(
     room = Room(max(0.5, width - 0.65), window)
     panels = [without_short_stalls(without_many(panel, room, count), room) for panel in panels]
     panels = [without_overlaps(panel, room) for panel in panels]
-    heads = [
-        _head(one, () if number else lacks, room, _scale(one), stretches)
-        for number, one in enumerate(panels)
-    ]
+    looks = [look for run in runs for look in run.looks]
+    rows_in: list[dict[int, float]] = []
+    heads: list[str] = []
+    off: list[list[Peak]] = []
+    for panel in panels:
+        has_gaps = len(each) > 1 and (count <= MOST_ROWS or panel.are_marks_asked)
+        rows_in.append(rows_of(panel, each if has_gaps else (), looks))
+        top = _asked_top(panel) or end_of_axis(panel, _scale(panel), share_above(rows_in[-1]))
+        off.append(peaks_off(panel, _scale(panel), top, room))
+        own: Any = {"off": off[-1], "others": () if heads else lacks}
+        heads.append(_head(panel, room, _scale(panel), stretches, **own))
     written = sum(len(one.splitlines()) for one in heads)
     usual = band_in + PANEL_IN * len(panels) + _LINE_IN * written + _AROUND_IN
     width, height = size_in(size, (PAGE_IN, usual))
@@ -382,7 +391,7 @@ def _figure(
             len(ratios), 1, sharex=True, squeeze=False, gridspec_kw={"height_ratios": ratios}
         )[:, 0]
         grid[0].set_xlim(*window)
-        styles = styles_of([look for run in runs for look in run.looks])
+        styles = styles_of(looks)
         entries: dict[str, Any] = {}
         bands: dict[str, Any] = {}
         for row, run in enumerate(shown if has_band else ()):
@@ -390,10 +399,8 @@ def _figure(
             draw_band(grid[0], run, room, (row, len(shown)), look)
             bands |= unnamed_entries(run, room)
             bands |= draw_handovers(grid[0], run, room, (row, len(shown)))
-        for axes, panel, head in zip(grid[has_band:], panels, heads, strict=True):
-            looks = [look for run in runs for look in run.looks]
-            has_gaps = len(each) > 1 and (count <= MOST_ROWS or panel.are_marks_asked)
-            rows = rows_of(panel, each if has_gaps else (), looks)
+        shown_in = zip(grid[has_band:], panels, heads, rows_in, strict=True)
+        for axes, panel, head, rows in shown_in:
             shown_curves = within_scale(panel, _scale(panel), _asked_top(panel))
             apart = [one for one in shown_curves if is_stroked(one) and one.look in styles]
             apart = [one for one in apart if one.label not in same]
@@ -469,8 +476,8 @@ def _figure(
         named = [(one.kind, axes) for one, axes in zip(panels, grid[has_band:], strict=True)]
         lines |= {f"{name} (same as {other})" for name, other in same.items()}
         finish_panels(figure, named, entries, title, runs[0].names, lines)
-        for (_, axes), panel in zip(named, panels, strict=True):
-            mark_cut_lines(axes, panel, _scale(panel))
+        for (_, axes), peaks in zip(named, off, strict=True):
+            mark_cut_lines(axes, peaks)
     return figure
 
 
@@ -545,10 +552,12 @@ def _draw_gaps(
 
 def _head(
     panel: Panel,
-    others: Sequence[str],
     room: Room,
     yscale: str | None,
     stretches: Sequence[Stretch],
+    *,
+    others: Sequence[str],
+    off: Sequence[Peak],
 ) -> str:
     """The text above a panel: the lines of this and other panels without values, then the meaning
     of its values, what is above the axis, and links that are too slow for it.
@@ -559,7 +568,7 @@ def _head(
     lacks = (one.removeprefix(f"{panel.kind}: ") for one in panel.lacks)
     detail = labelled(panel.detail)
     slow = labelled(slow_links(panel, yscale, stretches, _asked_top(panel)))
-    own = "; ".join(filter(None, (detail, peak_words(panel, yscale), above, slow)))
+    own = "; ".join(filter(None, (detail, peak_words(panel, yscale, off), above, slow)))
     lines = [captioned(one) for one in (*map(labelled, (*others, *lacks)), own)]
     return "\n".join(wrapped(one, SMALL_PT, (room.width_in - 0.35) * 72) for one in lines if one)
 
