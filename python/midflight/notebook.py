@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,8 @@ __all__ = ["outcome_html", "run_html", "scenario_html", "sweep_html"]
 
 #: Lines of a table, and values of an axis.
 _MOST_LINES = 20
+#: A cell that is right-aligned, as its column is compared by its digits.
+_NUMBER = re.compile("[-+\N{MINUS SIGN}]?[0-9.]+|-")
 #: Flows that are drawn.
 _MOST_FLOWS = 6
 
@@ -29,8 +32,10 @@ def _table(cells: Sequence[Sequence[str]]) -> str:
     """Return a head and lines as a table."""
     head, *lines = cells
     rows = ["".join(f"<th>{html.escape(one)}</th>" for one in head)]
+    right = ' style="text-align: right"'
     for line in lines[:_MOST_LINES]:
-        rows.append("".join(f"<td>{html.escape(one)}</td>" for one in line))
+        each = ((right if _NUMBER.fullmatch(one) else "", html.escape(one)) for one in line)
+        rows.append("".join(f"<td{how}>{one}</td>" for how, one in each))
     table = f"<table>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
     left = len(lines) - _MOST_LINES
     return table + (f"<p>... and {left} more</p>" if left > 0 else "")
@@ -113,56 +118,63 @@ def outcome_html(outcome: Outcome) -> str:
 
 
 def sweep_html(sweep: Sweep) -> str:
-    """Return a sweep as a notebook shows it: its axes, and what its folder has of results."""
+    """Return a sweep as a notebook shows it: the first figure of its report and a table of what its
+    folder has of results, or its axes.
+    """
     from midflight.run_tables import counted
 
-    scenario = json.loads(sweep.scenario)
+    try:
+        from midflight.plot.names import column_name
+        from midflight.sweep_report import sweep_heading
+    except ImportError:
+        # Without the extra for figures there are no words for axes.
+        names, title = {}, json.loads(sweep.scenario).get("title") or "A sweep"
+    else:
+        names, (title, _) = {key: column_name(key) for key in sweep.axes}, sweep_heading(sweep)
+    words = f"<h4>{html.escape(title)}</h4><p>{counted(sweep.cells, 'cell')}</p>"
+    if sweep.folder is not None and (sweep.folder / "flows.csv").is_file():
+        return words + _results(sweep, sweep.folder)
     lines = [["axis", "number", "values", ""]]
     for key, values in sweep.axes.items():
         some = ", ".join(values[:_MOST_LINES]) + (" ..." if len(values) > _MOST_LINES else "")
         compared = "compared" if key == sweep.compare else ""
-        lines.append([key, str(len(values)), some, compared])
-    title = scenario.get("title") or "A sweep"
-    words = f"<h4>{html.escape(title)}</h4><p>{counted(sweep.cells, 'cell')}</p>"
-    has_results = sweep.folder is not None and (sweep.folder / "flows.csv").is_file()
-    return words + _table(lines) + (_results(sweep, sweep.folder) if has_results else "")
+        lines.append([names.get(key, key), str(len(values)), some, compared])
+    return words + _table(lines)
 
 
-def _results(sweep: Sweep, folder: Path | None) -> str:
-    """Return the tables that `midflight sweep` prints, and the first figure of its report."""
+def _results(sweep: Sweep, folder: Path) -> str:
+    """Return the first figure of a sweep's report, and the comparison that `midflight sweep`
+    prints, or the quartiles if it compares nothing.
+    """
     from midflight.sweep_results import METRICS
     from midflight.sweep_summary import Summary
 
-    assert folder is not None
     try:
         summary = Summary.of(sweep, folder)
     except MidflightError as error:
         # Such as a policy that `Sweep.read` was not given.
         return _text(str(error))
     words, unit = METRICS[summary.metric]
-    cells = summary.quartile_cells(unit)
-    compared = summary.comparison_lines(unit) if summary.compared else []
-    head = summary.comparison_head() if compared else ""
-    figures = []
+    if summary.compared:
+        head = f"{words[:1].upper()}{words[1:]}. {summary.comparison_head()}"
+        cells: Sequence[Sequence[str]] = summary.comparison_lines(unit)
+    else:
+        head = f"Quartiles and 95th percentile of {words}{summary.over()}"
+        cells = summary.quartile_cells(unit)
+    head, figures = " ".join(head.split()), []
     try:
         from midflight.plot.plain import usual_of_folder
         from midflight.plot.style import labelled
+        from midflight.sweep_report import headed
     except ImportError:
         pass
     else:
         # Names are those of the figure.
         with usual_of_folder(folder):
-            cells, compared = (
-                [[*map(labelled, line)] for line in one] for one in (cells, compared)
-            )
-            head = labelled(head)
             figures = _first_figure(sweep, folder, summary.drawn(folder))
-    parts = [_text(f"Quartiles and 95th percentile of {words}{summary.over()}"), _table(cells)]
-    if unfinished := summary.unfinished():
-        parts.append(_text(unfinished))
-    if compared:
-        parts += [_text(head), _table(compared)]
-    return "".join([*parts, *figures])
+            head, cells = labelled(head), headed(cells)
+    parts = [_text(one) for one in (summary.unfinished(), head) if one]
+    return "".join([*figures, *parts, _table(cells)])
 
 
 def _first_figure(sweep: Sweep, folder: Path, summary: Summary) -> list[str]:

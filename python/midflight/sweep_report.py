@@ -28,7 +28,14 @@ if TYPE_CHECKING:
     from midflight.policy import Policies
     from midflight.sweep import Sweep
 
-__all__ = ["report_sweep", "sweep_command", "sweep_figures", "sweep_report_html"]
+__all__ = [
+    "headed",
+    "report_sweep",
+    "sweep_command",
+    "sweep_figures",
+    "sweep_heading",
+    "sweep_report_html",
+]
 
 #: How the words of the scenario begin, whose values are not those of the axes.
 _OWN = "The scenario, with its own values:"
@@ -87,7 +94,7 @@ def sweep_report_html(
     scenario = json.loads(asked.scenario)
     words, unit = METRICS[summary.metric]
     definition = json.loads((folder / "sweep.json").read_text(encoding="utf-8"))
-    heading, description = _heading(asked, scenario)
+    heading, description = sweep_heading(asked)
     with usual_of_folder(folder):
         return (
             environment()
@@ -103,7 +110,7 @@ def sweep_report_html(
                 axes=_axis_cells(asked),
                 measured=words,
                 over=summary.over(),
-                quartiles=_headed(summary.quartile_cells(unit)),
+                quartiles=headed(summary.quartile_cells(unit)),
                 left_out=max(0, len(summary.grouped) - MOST_LINES),
                 notes=[one for one in summary.unmet.notes() if one],
                 unfinished=summary.unfinished(),
@@ -111,7 +118,7 @@ def sweep_report_html(
                 named=within_text(column_name(shown.metric)),
                 short=list(_short(shown)),
                 baseline=_joined(summary.compared[0].baseline) if summary.compared else "",
-                comparison=_headed(summary.comparison_lines(unit, complete=True))
+                comparison=headed(summary.comparison_lines(unit, complete=True))
                 if summary.compared
                 else [],
                 comparison_head=_joined(summary.comparison_head()) if summary.compared else "",
@@ -130,7 +137,7 @@ def sweep_report_html(
         )
 
 
-def _headed(cells: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
+def headed(cells: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
     """Return a table with axes and names by the words that figures have for them."""
     from midflight.plot.axis import spaced
     from midflight.plot.names import column_name
@@ -144,7 +151,7 @@ def _headed(cells: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
     return lines
 
 
-def _heading(asked: Sweep, scenario: Mapping[str, Any]) -> tuple[str, str]:
+def sweep_heading(asked: Sweep) -> tuple[str, str]:
     """The heading of a sweep, which names its axes, and its description, by their words.
 
     What the scenario's title says of an axis holds for one of its values, and stands with the
@@ -153,6 +160,7 @@ def _heading(asked: Sweep, scenario: Mapping[str, Any]) -> tuple[str, str]:
     from midflight.plot.names import column_name, within_text
     from midflight.plot.unfinished import joined
 
+    scenario = json.loads(asked.scenario)
     title = scenario.get("title") or ""
     of = _own_words(asked, scenario).get("title", "")
     description = " ".join((scenario.get("description") or "").split())

@@ -69,7 +69,7 @@ def medians_in(figure: Any) -> list[float]:
     """The lines of medians, which are darker than their boxes."""
     dark = [tuple(0.45 * one for one in to_rgb(look.colour)) for look in SERIES[:2]]
     lines = [one for one in figure.axes[0].lines if to_rgb(one.get_color()) in dark]
-    assert {one.get_linewidth() for one in lines} <= {1.4}
+    assert {one.get_linewidth() for one in lines} <= {1.6}
     return [float(one.get_ydata()[0]) for one in lines]
 
 

@@ -85,6 +85,12 @@ def test_one_outlier_leaves_the_colours_to_the_others() -> None:
     assert (colours.low, colours.high, colours.is_log) == (10, 17, False)
     # A scale over several decades is logarithmic, and one with signs is as long on both sides.
     assert colours_of(np.logspace(0, 3, 20)).is_log
+    # So is one of which the largest values would have nearly all colours.
+    low = [*np.linspace(2.8, 5.0, 15), *np.linspace(7.0, 9.0, 10)]
+    assert colours_of(np.array([*low, *[12.0] * 5, *[15.0] * 6, *[29.0] * 6])).is_log
+    assert not colours_of(np.linspace(2.8, 29.6, 40)).is_log
+    assert not colours_of(np.array([*[5.0] * 6, *[29.0] * 6, 30.0])).is_log
+    assert not colours_of(np.array([0.0, *low, *[12.0] * 5, *[15.0] * 6, *[29.0] * 6])).is_log
     signed = colours_of(np.array([-1.0, 2.0, 3.0, -4.0]))
     assert (signed.low, signed.high, signed.is_signed) == (-4, 4, True)
     assert colours_of(usual, ends=(5.0, 12.0)).high == 12

@@ -557,7 +557,9 @@ def test_notebooks_show_runs_and_sweeps() -> None:
     axes["flows.download.scheme"] = ["sack", "freeze"]
     sweep = midflight.Sweep.of(Scenario.read("wifi-to-lte"), axes)
     assert "6 cells" in sweep._repr_html_()
-    assert "<td>seed</td><td>3</td><td>1, 2, 3</td>" in sweep._repr_html_()
+    assert (
+        '<td>Seed</td><td style="text-align: right">3</td><td>1, 2, 3</td>' in sweep._repr_html_()
+    )
     text = Scenario.read("wifi-to-lte")._repr_html_()
     for cell in ("lte", "download", "handoff to lte", "break before make, 2 s without a link"):
         assert f"<td>{cell}</td>" in text

@@ -129,8 +129,8 @@ def test_reports_and_notebooks_begin_with_the_comparison(paired: Path, tmp_path:
     assert captions[1] == "Transfer time: medians and quartiles."
     text = Sweep.read(paired)._repr_html_()
     assert re.findall(r"<figcaption>(.*?)</figcaption>", text) == captions[:1]
-    assert "<p>Against sack (CUBIC), pair by pair" in text
-    assert "<td>sack (CUBIC)</td>" in text
+    assert "Against sack (CUBIC), pair by pair" in text
+    assert text.index("<figure>") < text.index("<table>")
 
 
 def test_a_value_has_one_colour_and_a_flow_one_style() -> None:

@@ -6,6 +6,7 @@ import csv
 import importlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -92,9 +93,14 @@ def test_a_sweep_runs_in_one_call(tmp_path: Path, capsys: pytest.CaptureFixture[
     for shown in (again, Sweep.read(out)):
         text = shown._repr_html_()
         assert "8 cells" in text
-        assert "Quartiles and 95th percentile of seconds" in text
-        assert "Against sack" in text
-        assert "data:image/svg+xml;base64," in text
+        # The figure, and one table, whose axes are named in words.
+        marks = ["data:image/svg+xml;base64,", "Against sack", "<table>"]
+        assert [text.count(one) for one in marks] == [1] * 3
+        places = [text.index(one) for one in marks]
+        assert places == sorted(places)
+        assert "<th>Gap of the handoff</th>" in text
+        assert re.search(r'<td style="text-align: right">-?[0-9.]+</td>', text)
+        assert "handoffs.0.gap" not in text[places[-1] :]
 
 
 def test_the_results_of_a_sweep_as_a_data_frame(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ __all__ = ["are_flat", "draw_boxes"]
 _HATCHES = ("", "////", "....", "xxxx", "||||", "\\\\\\\\", "oooo", "//", "\\\\..")
 #: The width in points of the line of a median, and the share of the colour of its box that it has
 #: on black, so that it stands out from every fill, in greyscale too.
-_MEDIAN_PT, _DARK = 1.4, 0.45
+_MEDIAN_PT, _DARK = 1.6, 0.45
 #: So much of the fill of a box has to be seen above or below these, in points.
 _LEAST_FILL_PT = 2.0
 

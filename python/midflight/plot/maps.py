@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from midflight.plot.axis import axis_places
 from midflight.plot.log_ticks import log_locator
-from midflight.plot.scales import hides
 from midflight.plot.style import labelled, text_width, wrapped
 
 if TYPE_CHECKING:
@@ -40,6 +39,9 @@ _OF_SIDE = 0.8
 #: Values that are farther from the quartiles than so many times their distance have no say in the
 #: scale of the colours, if they are no more than this share of all.
 _FAR, _FEW = 3.0, 0.15
+#: Half of the values would have less than this share of a linear scale, whose ends are apart by
+#: more than this factor.
+_CROWDED, _WIDE = 0.25, 8
 #: Cells below 0, where there are no numbers, and cells without a value.
 _BELOW: Mapping[str, Any] = {
     "fill": False,
@@ -106,8 +108,8 @@ def colours_of(
     """Return the scale of the colours for these values, with the given ends or those that suit.
 
     It is as far above 0 as below it for values on both sides of 0, or that are `signed`. A few
-    values that are far from all others lie beyond its ends; it is logarithmic if it would hide more
-    than a fifth of the others.
+    values that are far from all others lie beyond its ends. It is logarithmic if half of the others
+    would have less than a quarter of the colours, and the largest is many times the smallest.
     """
     if not finite.size:
         return Colours(*(ends or (0.0, 1.0)))
@@ -124,7 +126,8 @@ def colours_of(
         # As far above 0 as below it, so that equal colours are equal sizes.
         high = max(abs(low), abs(high)) if ends is not None else high
         return Colours(-high, high, is_signed=True)
-    return Colours(low, high, is_log=low > 0 and hides(usual.tolist()))
+    is_log = high > _WIDE * low > 0 and np.median(usual) - low < _CROWDED * (high - low)
+    return Colours(low, high, is_log=bool(is_log))
 
 
 def has_below(maps: Sequence[Map], colours: Colours) -> bool:
