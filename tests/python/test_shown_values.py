@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from matplotlib.container import ErrorbarContainer
 
+from midflight.cli import main
 from midflight.plot import figure_of, plot_spread
 from midflight.plot.paired import paired_shown
+from midflight.plot.usual import _best_first, usual_by
 from midflight.sweep_report import _short
 from test_sweep_reports import made_lines, summary_of
 
@@ -112,3 +115,65 @@ def test_a_figure_has_no_whiskers_where_all_pairs_are_the_same(value: str) -> No
 def test_pairs_with_other_values_and_the_same_difference_have_the_interval_of_the_ratio() -> None:
     (sentence,) = _short(summary_of({"sack": [10, 11, 12], "freeze": [11, 12, 13]}))
     assert sentence == "freeze: +9.1 %; its interval is above 0"
+
+
+AXES = {
+    "links.*.queue": ["bdp", "500ms", "codel", "fq-codel", "pie"],
+    "flows.bulk.scheme": ["sack", "bbr3"],
+    "handoffs.0.at": ["10s", "11s", "12s"],
+}
+
+
+def test_settings_rather_than_instants_are_on_the_axis_if_others_would_be_pooled() -> None:
+    first, *_ = _best_first(AXES, None, [])
+    assert first == "links.*.queue"
+    assert usual_by(AXES, None, {first}) == ["flows.bulk.scheme"]
+    # Where nothing else is pooled instants are an axis, as other numbers are.
+    few = {**AXES, "links.*.queue": ["bdp", "pie"]}
+    assert _best_first(few, None, [])[0] == "handoffs.0.at"
+
+
+def test_schemes_have_up_to_nine_lines() -> None:
+    schemes = [f"s{number}" for number in range(9)]
+    axes = {"flows.get.scheme": schemes, "handoffs.0.gap": ["1s", "2s", "3s"]}
+    assert usual_by(axes, None, {"handoffs.0.gap"}) == ["flows.get.scheme"]
+    # Others only where they can be told apart by more than that.
+    other = {"links.lte.loss": schemes, "handoffs.0.gap": ["1s", "2s", "3s"]}
+    assert usual_by(other, None, {"handoffs.0.gap"}) == []
+    # With more schemes than lines these are the axis.
+    many = {"flows.get.scheme": [*schemes, "s9"], "handoffs.0.gap": ["1s", "2s", "3s"]}
+    assert _best_first(many, None, [])[0] == "flows.get.scheme"
+
+
+def test_more_schemes_than_lines_are_refused_and_not_pooled(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, out = str(tmp_path / "out"), str(tmp_path / "x.svg")
+    schemes = "sack,reno-linux,bbr-linux,bbr3,vho,freeze,enhanced,vho-qs,trigger,ehn"
+    axis = f"flows.download.scheme={schemes}"
+    assert main(["sweep", "wifi-to-lte", "--out", folder, "--axis", axis]) == 0
+    words = ["plot", folder, "--out", out, "--kind", "cdf"]
+    assert main(words) == 2
+    said = capsys.readouterr().err
+    assert "lines for 10 values of flows.download.scheme cannot be distinguished" in said
+    assert main([*words, "--where", axis.split(",")[0], "--where", f"{axis[:22]}vho"]) == 0
+
+
+@pytest.mark.parametrize("end", ["60s", "5s"])
+def test_runs_that_do_not_finish_have_maps_of_settings(
+    end: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, out = str(tmp_path / "out"), str(tmp_path / "x.csv")
+    axes = ["flows.download.scheme=sack,freeze", "handoffs.0.gap=0.5s,1s,2s,3s"]
+    axes += ["links.lte.rate=1 Mbit/s,2 Mbit/s,3 Mbit/s,50 Mbit/s"]
+    words = [word for axis in axes for word in ("--axis", axis)]
+    assert main(["sweep", "wifi-to-lte", "--out", folder, *words, "--set", f"end={end}"]) == 0
+    capsys.readouterr()
+    plot = ["plot", folder, "--out", str(tmp_path / "x.svg"), "--csv", out]
+    assert main(plot) == 0
+    said = capsys.readouterr().err
+    assert ("the figure is --kind heatmap" in said) == (end == "5s")
+    assert ("note: pooled" in said) == (end == "60s")
+    # Another kind is asked for.
+    assert main([*plot, "--kind", "median"]) == 0
+    assert "heatmap" not in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from midflight.cli.result_files import destination
 from midflight.run_tables import write_cells
 
 if TYPE_CHECKING:
+    from midflight.plot.axis import AxisData
     from midflight.plot.usual import Shown
 
 __all__ = ["plot_results", "write_rows"]
@@ -114,8 +116,20 @@ def plot_results(
     if paired is None:
         note_unmet(columns, measured, {*by, *kept, x, y})
     rows: Iterable[Sequence[object]]
-    if kind == "median":
-        data = axis_data(columns, x=str(x), y=measured, by=by, where=kept)
+    data = axis_data(columns, x=str(x), y=measured, by=by, where=kept) if kind == "median" else None
+    if is_usual and asked.x is None and data is not None and few_medians(data):
+        # Runs that finish at some values of a setting are not pooled with those that do not.
+        maps = usual_shown(source, "heatmap", asked, has_by=False, where=kept)
+        pools = pooled_axes(columns, measured, {x, *by}, kept)
+        if None not in (maps.x, maps.y) and pools:
+            kind, data, shown = "heatmap", None, maps
+            x, y, by = maps.x, maps.y, maps.by
+            sides = {x, y}
+            note(
+                "half of the runs or more did not finish at most points of --kind median, which "
+                "pools settings: the figure is --kind heatmap"
+            )
+    if data is not None:
         figure, rows = axis_figure(data, **texts), axis_rows(data)
     else:
         of_sweep: Any = {"where": kept, "samples": samples}
@@ -146,6 +160,12 @@ def plot_results(
             "axis with --where, or see --kind heatmap --value ratio"
         )
     note(f"written to {out}")
+
+
+def few_medians(data: AxisData) -> bool:
+    """Whether more than half of the points of a figure have no median."""
+    medians = [point.median for line in data.lines for point in line.points]
+    return 2 * sum(map(math.isinf, medians)) > len(medians)
 
 
 def chosen_words(shown: Shown, kind: str) -> str:

@@ -10,6 +10,7 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
+from midflight.plot.style import SERIES
 from midflight.refusal import refusal
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ _OF_RECORDINGS = ("throughput", "queue", "delay")
 
 #: Settings have lines up to this number, and maps beside each other up to that one.
 _MOST_LINES = MOST_MAPS = 6
+#: What is compared and schemes, which are not pooled, have lines up to this number.
+_MOST_APART = len(SERIES)
 
 
 class Shown(NamedTuple):
@@ -70,9 +73,13 @@ def usual_shown(
     """Return what a figure shows, with the usual columns of a folder of a sweep for those that are
     not given (`has_by` says whether the lines are).
 
-    The measurement is the one that the sweep prints, the axis the longest one of numbers that are
-    no samples, and each value of the other settings has a line, as far as lines can be
-    distinguished. What the sweep compares is told apart from given lines, too.
+    The measurement is the one that the sweep prints, the axis that with which fewest settings are
+    pooled, the longest one of numbers that are no samples among equals, and each value of the other
+    settings has a line, as far as lines can be distinguished. What the sweep compares is told apart
+    from given lines, too.
+
+    Raises `MidflightError` if more schemes, stacks, controllers or compared values would be pooled
+    than there are lines.
     """
     if not is_sweep(source):
         return shown
@@ -89,7 +96,9 @@ def usual_shown(
     fixed = {
         key for key, value in (where or {}).items() if isinstance(value, str) or len(value) == 1
     }
-    axes = {key: values for key, values in axes.items() if key not in fixed}
+    # Of an axis with several kept values these.
+    kept = {key: values for key, values in (where or {}).items() if key not in fixed}
+    axes = {key: kept.get(key, values) for key, values in axes.items() if key not in fixed}
     if (apart := asked["by"]) is not None:
         # What the tables of the sweep pool has no lines.
         seen = {key: axes[key] for key in axes if key in (*apart, compare) or is_sample(key)}
@@ -101,14 +110,13 @@ def usual_shown(
         x = None
     elif x is None and kind == "box":
         # Samples are in the boxes, not side by side.
-        places = [key for key in free_axes(axes, compare) if not is_sample(key)]
-        places += [str(compare)] if compare in axes else []
-        x = next((key for key in places if key not in by), None)
+        places = _best_first(axes, compare, apart or (), pools=has_by)
+        x = next((key for key in places if key not in by and not is_sample(key)), None)
         if x is None:
             x, by = (by[0], by[1:]) if by else ("flow", [])
     elif x is None:
-        places = [key for key in free_axes(axes, compare) if key != y]
-        x = next(iter(places), compare if compare in axes else None)
+        places = _best_first(axes, compare, apart or (), pools=has_by or kind == "heatmap")
+        x = next((key for key in places if key != y), None)
     if kind == "heatmap":
         # A compared setting is rather a side of the map than pooled.
         places = [key for key in free_axes(axes, compare) if not is_sample(key)]
@@ -118,6 +126,7 @@ def usual_shown(
             by = usual_maps(axes, compare, {x, y})
     elif not has_by:
         by = usual_by(axes, compare, {x}, apart or ())
+        _check_are_apart(axes, compare, {x}, by)
         is_one = x == "flow" or "flow" in fixed
         flows = [] if is_one else measured_flows(read_columns(Path(source), value), value, {})
         lines = prod(len(axes[key]) for key in by)
@@ -229,6 +238,27 @@ def free_axes(axes: Mapping[str, Sequence[str]], compare: str | None) -> list[st
     return places_of(free, compare, SEED)
 
 
+def _best_first(
+    axes: Mapping[str, Sequence[str]],
+    compare: str | None,
+    apart: Collection[str],
+    *,
+    pools: bool = False,
+) -> list[str]:
+    """Return the axes for the horizontal axis of a figure, and at the end the compared one; unless
+    it `pools` what it does not show anyway, those first with which fewest others are pooled.
+    """
+    places = free_axes(axes, compare)
+    if compare is not None and compare in axes:
+        places.append(compare)
+    if pools:
+        return places
+    return sorted(
+        places,
+        key=lambda key: _count_pooled(axes, compare, {key}, usual_by(axes, compare, {key}, apart)),
+    )
+
+
 def places_of(axes: Mapping[str, Sequence[str]], *but: str | None) -> list[str]:
     """Return axes `but` some, the best one for a figure first."""
     from midflight.sweep_results import is_sample
@@ -248,17 +278,72 @@ def usual_by(
     """Return the settings whose values have lines: the compared one, and others while the lines
     can be distinguished; samples only if they are among those that the sweep keeps `apart`.
     """
+    from midflight.plot.line_looks import is_of_schemes
     from midflight.sweep_results import is_sample
 
+    def is_apart(key: str) -> bool:
+        return key == compare or is_of_schemes(key)
+
     settings = [key for key in axes if len(axes[key]) > 1 and (key in apart or not is_sample(key))]
-    settings.sort(key=lambda key: (key != compare, is_sample(key), not _has_names(axes[key])))
+    settings.sort(
+        key=lambda key: (
+            key != compare,
+            not is_apart(key),
+            is_sample(key),
+            not _has_names(axes[key]),
+        )
+    )
     by: list[str] = []
     lines = 1
     for key in settings:
-        if key not in shown and lines * len(axes[key]) <= _MOST_LINES:
+        most = _MOST_APART if is_apart(key) else _MOST_LINES
+        if key not in shown and lines * len(axes[key]) <= most:
             by.append(key)
             lines *= len(axes[key])
     return by
+
+
+def _count_pooled(
+    axes: Mapping[str, Sequence[str]],
+    compare: str | None,
+    shown: Collection[str | None],
+    by: Collection[str],
+) -> tuple[int, int]:
+    """Return how many axes are pooled that should not be, as what is compared, schemes, stacks and
+    controllers, and how many settings are.
+    """
+    from midflight.plot.line_looks import is_of_schemes
+    from midflight.sweep_results import is_sample
+
+    pooled = [key for key in axes if len(axes[key]) > 1 and key not in (*shown, *by)]
+    apart = sum(key == compare or is_of_schemes(key) for key in pooled)
+    return apart, sum(not is_sample(key) for key in pooled)
+
+
+def _check_are_apart(
+    axes: Mapping[str, Sequence[str]],
+    compare: str | None,
+    shown: Collection[str | None],
+    by: Collection[str],
+) -> None:
+    """Refuse a figure that would pool what is compared, schemes, stacks or controllers, as they
+    have no room for lines.
+    """
+    from midflight.plot.line_looks import is_of_schemes
+
+    for key, values in axes.items():
+        if len(values) < 2 or key in (*shown, *by) or not (key == compare or is_of_schemes(key)):
+            continue
+        named = [f"{len(axes[one])} values of {one}" for one in (key, *by)]
+        lines = " times ".join(named)
+        raise refusal(
+            f"lines for {lines} cannot be distinguished; a figure has up to {_MOST_APART}: keep "
+            f"some with --where {key}={values[0]}, once for each value, or give --by, which pools "
+            "what it does not name",
+            name="--by",
+            value=None,
+            accepted=f"columns with up to {_MOST_APART} combinations of values",
+        )
 
 
 def usual_maps(
