@@ -187,7 +187,7 @@ def queue_panel(
     together = {one.link for one in curves if one.draw == "queue" and ", " in one.link}
     if together:
         # A queue at a link that is no longer in use counts, too.
-        detail = "; ".join(filter(None, ("sum of the links", detail)))
+        detail = "; ".join(filter(None, ("sum of links", detail)))
     return Panel("queue", "Queue (packets)", "packets", curves, detail)
 
 
