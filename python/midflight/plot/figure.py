@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from midflight.plot.legends import legend
+from midflight.plot.line_looks import line_named_by
 from midflight.plot.options import (
     Ends,
     Labels,
@@ -23,6 +24,7 @@ from midflight.plot.options import (
 from midflight.plot.style import (
     MOST_IN,
     arrange,
+    balanced,
     captioned,
     check_format,
     chosen_axes,
@@ -205,7 +207,7 @@ def label_axes(
     axes.set_title(wrapped(above, 7.5, (width - 0.6) * 72), parse_math=True)
     if detail := "; ".join(filter(None, (labelled(remark), captioned(labelled(detail))))):
         # Above it stands the title, if there is one.
-        detail = wrapped(detail, SMALL_PT, (width - 0.6) * 72)
+        detail = balanced(detail, SMALL_PT, (width - 0.6) * 72)
         how: Any = {"fontsize": SMALL_PT, "color": "0.35", "parse_math": False}
         places: Any = {"xycoords": "axes fraction", "textcoords": "offset points"}
         places |= {"ha": "right", "va": "bottom", "annotation_clip": False}
@@ -220,7 +222,8 @@ def label_axes(
         ):
             check_is_seen(option, ends, places, unit)
     handles, labels = axes.get_legend_handles_labels()
-    if labels:
+    # The title of the axis has the name of the only flow.
+    if labels and not (len(labels) == 1 and not line_named_by(labels[0], x_title)):
         entries = entries or dict(zip(labels, handles, strict=True))
         legend(figure, entries, loc="outside upper center", title=lines_title)
 

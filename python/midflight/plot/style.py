@@ -44,6 +44,7 @@ __all__ = [
     "Size",
     "arrange",
     "axis_of",
+    "balanced",
     "captioned",
     "check_format",
     "chosen_axes",
@@ -519,6 +520,23 @@ def wrapped(text: str, size_pt: float, width_pt: float) -> str:
             line = longer
         lines.append(line)
     return "\n".join(lines)
+
+
+def balanced(text: str, size_pt: float, width_pt: float) -> str:
+    """A text that is wrapped into as few lines as `wrapped` makes of it, of about the same length,
+    so that no word is left alone.
+    """
+    found = wrapped(text, size_pt, width_pt)
+    lines = found.count("\n")
+    low, high = width_pt / 2, width_pt
+    while high - low > size_pt / 4:
+        middle = (low + high) / 2
+        narrower = wrapped(text, size_pt, middle)
+        if narrower.count("\n") > lines or text_width(narrower, size_pt) > middle:
+            low = middle
+        else:
+            high, found = middle, narrower
+    return found
 
 
 #: A word; between two dollar signs of mathematics spaces do not end it.
