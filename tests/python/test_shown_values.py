@@ -177,3 +177,43 @@ def test_runs_that_do_not_finish_have_maps_of_settings(
     # Another kind is asked for.
     assert main([*plot, "--kind", "median"]) == 0
     assert "heatmap" not in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def gaps(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Three schemes at two gaps and three instants, whose comparison separates the gaps."""
+    folder = str(tmp_path_factory.mktemp("gaps") / "out")
+    axes = ["flows.download.scheme=sack,freeze,vho", f"{GAP}=0.5s,2s", "handoffs.0.at=0.2s,0.3s,1s"]
+    words = [word for axis in axes for word in ("--axis", axis)]
+    words += ["--compare", "flows.download.scheme"]
+    assert main(["sweep", "wifi-to-lte", "--out", folder, *words]) == 0
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("words", "shown", "cells"),
+    [
+        (["--value", "ratio"], f"--x {GAP} --y value --value ratio", 4),
+        (["--y", "ratio"], f"--x {GAP} --y value --value ratio", 4),
+        (
+            ["--value", "ratio", "--where", "flows.download.scheme=vho"],
+            f"--x {GAP} --y value --value ratio",
+            2,
+        ),
+        (["--y", "goodput_bps"], "--value goodput_bps", 6),
+    ],
+)
+def test_heat_maps_find_their_sides(
+    words: list[str],
+    shown: str,
+    cells: int,
+    gaps: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    table = tmp_path / "x.csv"
+    out = ["--out", str(tmp_path / "x.svg"), "--csv", str(table)]
+    assert main(["plot", gaps, "--kind", "heatmap", *words, *out]) == 0
+    assert shown in capsys.readouterr().err
+    assert len(table.read_text().splitlines()) == 1 + cells
+    assert "Value" not in (tmp_path / "x.svg").read_text()

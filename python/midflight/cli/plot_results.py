@@ -43,6 +43,7 @@ def plot_results(
         pooled_flows,
     )
     from midflight.plot.paired import (
+        by_value,
         check_comparison_axis,
         check_is_apart,
         curve_words,
@@ -70,6 +71,9 @@ def plot_results(
             raise UserError(f'--where "{word}" is not column=value; write for example run=0')
         kept.setdefault(key, []).append(text)
     asked = Shown(x, y if kind == "heatmap" else None, measured, by or ())
+    if kind == "heatmap" and asked.y is not None and value is None and is_value(asked.y):
+        # A measurement is no side of a map.
+        asked, measured = asked._replace(y=None, value=asked.y), asked.y
     is_usual = kind in (None, "interval") and measured is None and not by
     is_change = is_usual and Path(source).is_dir()
     paired = paired_figure(source, kind, asked, kept, has_by=bool(by))
@@ -105,7 +109,7 @@ def plot_results(
     check_is_apart(source, columns, {"--x": x, "--y": y if kind == "heatmap" else None}, samples)
     every, columns = columns, usual_rows(columns, source, asked, shown, kept)
     phases = {*map(str, columns["phase"])} if columns is not every else set()
-    kept = kept_values(columns, kept)
+    kept = kept_values(columns, by_value(columns, kept))
     sides = {x, y} if kind == "heatmap" else {x}
     flows = pooled_flows(columns, measured, {*sides, *by}, kept)
     if (by or kind == "heatmap") and flows:
@@ -160,6 +164,14 @@ def plot_results(
             "axis with --where, or see --kind heatmap --value ratio"
         )
     note(f"written to {out}")
+
+
+def is_value(name: str) -> bool:
+    """Whether a column has a measurement, or a change of it, and not the values of an axis."""
+    from midflight.plot.compared import CHANGES
+    from midflight.plot.names import is_measured
+
+    return name in CHANGES or is_measured(name)
 
 
 def few_medians(data: AxisData) -> bool:

@@ -369,7 +369,12 @@ def kept_words(
     columns: Columns, measured: str, shown: set[str | None], kept: Mapping[str, Sequence[str]]
 ) -> str:
     """The note of a figure on rows that it leaves out, and on axes that it pools."""
-    words = [f"{column_name(name)}: {' or '.join(values)}" for name, values in kept.items()]
+    words = [
+        f"{column_name(compared_name(name, columns))}: {' or '.join(values)}"
+        for name, values in kept.items()
+        # The places of an axis and the names of maps have these.
+        if name not in shown
+    ]
     first, *others = (*words, *filter(None, [pooled_words(columns, measured, shown, kept)])) or (
         "",
     )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from midflight.plot.axis import (
+    compared_name,
     kept_words,
     lines_name,
     ordered,
@@ -83,10 +84,12 @@ class _Side(NamedTuple):
     places: Mapping[str, int]
     names: Sequence[str]
     axis: tuple[str, str]
+    #: The column that it is called by, of the values of a comparison the compared one.
+    named: str
 
     @property
     def title(self) -> str:
-        return place_title(column_name(self.axis[0]), self.axis[1], self.places)
+        return place_title(column_name(self.named), self.axis[1], self.places)
 
 
 def heatmap_of(
@@ -105,7 +108,7 @@ def heatmap_of(
     sides = []
     for name in (x, y):
         places, names, unit = side_by_side(ordered(columns, rows, name, kept), name)
-        sides.append(_Side(places, names, (name, unit)))
+        sides.append(_Side(places, names, (name, unit), compared_name(name, columns)))
     words: dict[str, Any] = {"remark": kept_words(columns, value, {x, y, *by}, kept)}
     if is_compared(columns, value):
         reasons = dict.fromkeys(filter(None, (why_empty(columns, row) for row in rows)))

@@ -10,7 +10,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from midflight.plot.axis import kept_rows, kept_values
+from midflight.plot.axis import compared_name, kept_rows, kept_values
 from midflight.plot.compared import CHANGES, is_number, is_same, usual_change
 from midflight.plot.style import SERIES
 from midflight.plot.tables import Columns, TableSource, read_columns
@@ -18,6 +18,7 @@ from midflight.plot.usual import MOST_MAPS, Shown, is_sweep, places_of
 from midflight.refusal import refusal
 
 __all__ = [
+    "by_value",
     "check_comparison_axis",
     "check_is_apart",
     "comparison_of",
@@ -122,8 +123,21 @@ def _asked_of(
     is_change = asked.value is None or asked.value in CHANGES
     if has_by or not is_change or (file := comparison_of(source)) is None:
         return None
-    columns = _kept(read_columns(file, _RATIO), where)
-    return None if columns is None else (file, columns, asked.value or usual_change(columns))
+    columns = read_columns(file, _RATIO)
+    kept = _kept(columns, where if asked.value is None else by_value(columns, where))
+    return None if kept is None else (file, kept, asked.value or usual_change(kept))
+
+
+def by_value(
+    columns: Columns, where: Mapping[str, str | Sequence[str]] | None
+) -> dict[str, str | Sequence[str]]:
+    """Return what rows of a table are kept by, of a comparison with its column of values for the
+    name of the compared axis.
+    """
+    return {
+        _VALUE if name not in columns and compared_name(_VALUE, columns) == name else name: values
+        for name, values in (where or {}).items()
+    }
 
 
 def _kept(columns: Columns, where: Mapping[str, str | Sequence[str]] | None) -> Columns | None:
@@ -143,7 +157,8 @@ def paired_maps_of(
 ) -> tuple[Path, Shown] | None:
     """Return the comparison of a sweep of which `paired_of` draws nothing because its lines are too
     many, and what maps of it show: the change over the two axes that it separates, one map for each
-    compared value. None if it has other axes, more values, or what `paired_of` refuses.
+    compared value, or over the only one and the compared values. None if it has other axes, more
+    values, or what `paired_of` refuses.
     """
     if (found := _asked_of(source, asked, where, has_by=has_by)) is None:
         return None
@@ -158,11 +173,13 @@ def paired_maps_of(
 
 
 def paired_maps(columns: Columns) -> Shown | None:
-    """Return what maps of a comparison with two axes show; None for other ones."""
+    """Return what maps of a comparison with one or two axes show; None for other ones."""
     if not _has_intervals(columns):
         return None
     varied = _varied(columns)
     apart = {name: _texts(columns, name) for name in ("flow", _VALUE)}
+    if len(varied) == 1 and len(apart["flow"]) == 1:
+        return Shown(next(iter(varied)), _VALUE, usual_change(columns), [])
     by = [name for name, values in apart.items() if len(values) > 1] or [_VALUE]
     if len(varied) != 2 or prod(len(apart[name]) for name in by) > MOST_MAPS:
         return None

@@ -59,7 +59,7 @@ from midflight.plot.heatmaps import heatmap_of, heatmaps_figure
 from midflight.plot.line_looks import few_entries, line_looks, line_named_by, schemes_apart
 from midflight.plot.maps import number_words
 from midflight.plot.options import as_names, check_scale
-from midflight.plot.paired import check_is_apart, paired_figure, samples_of, source_of
+from midflight.plot.paired import by_value, check_is_apart, paired_figure, samples_of, source_of
 from midflight.plot.plain import usual_of_folder
 from midflight.plot.quartiles import draw_whiskers, mark_endless
 from midflight.plot.samples import averaged_words, interval_words, sampling
@@ -176,6 +176,7 @@ def plot_spread(
     if shown.value is None:
         raise missing_argument("value")
     columns = usual_rows(columns_of(source, shown.value), source, asked, shown, where)
+    where = by_value(columns, where)
     how: Any = {"x": shown.x, "y": shown.y, "by": shown.by, "where": where}
     how["samples"] = samples_of(source, columns)
     apart = {"x": shown.x, "y": shown.y if kind == "heatmap" else None}
