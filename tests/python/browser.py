@@ -28,7 +28,7 @@ def find_chromium() -> str | None:
 class Browser:
     """A page in a browser that has no network."""
 
-    def __init__(self, program: str, width: int = 1200, height: int = 900) -> None:
+    def __init__(self, program: str, width: int = 1200, height: int = 890) -> None:
         self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         to_read, self._write = os.pipe()
         self._read, to_write = os.pipe()
@@ -79,13 +79,12 @@ class Browser:
             downloadThroughput=0,
             uploadThroughput=0,
         )
-        self.ask(
-            "Emulation.setDeviceMetricsOverride",
-            width=width,
-            height=height,
-            deviceScaleFactor=1,
-            mobile=False,
-        )
+        self.resize(width, height)
+
+    def resize(self, width: int, height: int) -> None:
+        """Give the window this size, in pixels."""
+        size = {"width": width, "height": height}
+        self.ask("Emulation.setDeviceMetricsOverride", **size, deviceScaleFactor=1, mobile=False)
 
     def close(self) -> None:
         """End the browser and its child processes."""

@@ -99,13 +99,13 @@ class Page:
         assert all(one in tip for one in found)
         return found
 
-    def click(self, selector: str) -> None:
+    def click(self, selector: str, *, shift: bool = False) -> None:
         x, y = self.run(
             f"(r => [r.x + r.width / 2, r.y + r.height / 2])"
             f"(document.querySelector('{selector}').getBoundingClientRect())"
         )
         for kind in ("Pressed", "Released"):
-            self.browser.mouse(kind, x, y, button="left", clickCount=1)
+            self.browser.mouse(kind, x, y, button="left", clickCount=1, modifiers=8 * shift)
 
 
 def legend(page: Page) -> list[str]:

@@ -100,7 +100,7 @@ def plot_page(
     `plot_over_time`. The page contains the whole runs; the requested time and segments are its
     first view. `labels` are other names for lines, flows and links, by the usual ones. Means are of
     `interval_s` seconds, or else of shorter times the closer the reader looks. `yscale`, as for
-    `plot_over_time`, is the first scale of the axes of the lower panel. `command` is the command
+    `plot_over_time`, is the first scale of the axes of the lower panels. `command` is the command
     that makes the page again; the page shows it.
 
     Raises `MidflightError` for an invalid argument, `OSError` for a file that cannot be written.

@@ -103,19 +103,14 @@ function measure() {
 }
 measure();
 const view = { ...whole };
-const KINDS = { ...Lines.KINDS, ...Panels.KINDS };
-// The share of the height that the upper panel has.
-const SHARE = .54;
 // A flow with an application shows that first; of a long run, or on a path that changes all the time, the lines of windows cover each other.
 const first = last > 60 * S || paths.some(path => path.recorded) ? "throughput" : "window";
-let below = [...Object.keys(Panels.KINDS), first, "throughput"].find(kind => runs.some(KINDS[kind].has));
-// Whether the axis of a panel is logarithmic, where the reader has chosen.
-const scales = Object.fromEntries(Object.keys(KINDS).map(kind => [kind, data.scales[kind] ?? data.scales[""]]));
+const firstBelow = [...Object.keys(Panels.KINDS), first, "throughput"].find(kind => runs.some(Below.KINDS[kind].has));
 let boxMode = false, box = null, pointer = null, picked = null, waiting = 0;
 // The height of the names of what happens to the path, above the band of links.
 const NAMES = 34;
-// Where the panels are, in CSS pixels.
-const area = { left: 64, right: 22, top: NAMES, gap: 26, bottom: 38, w: 0, h1: 0, y2: 0, h2: 0, width: 0, height: 0 };
+// Where the panels are, in CSS pixels: the upper one, the first one below, all from the top on, and where the last one ends.
+const area = { left: 64, right: 22, top: NAMES, gap: 26, bottom: 38, w: 0, h1: 0, y2: 0, h2: 0, panels: [], end: 0, width: 0, height: 0 };
 
 const X = time => area.left + (time - view.t0) / (view.t1 - view.t0) * area.w;
 const Y = segment => area.top + (view.s1 - segment) / (view.s1 - view.s0) * area.h1;
@@ -173,28 +168,25 @@ function handoff(forward) {
 function later() { if (!waiting) waiting = requestAnimationFrame(() => { waiting = 0; draw(); }); }
 
 function resize() {
-  // The graph has what the heading leaves of the window.
-  canvas.style.height = `${Math.max(420, innerHeight - canvas.getBoundingClientRect().top - scrollY - 34)}px`;
+  Object.assign(area, { top: (moments().length ? NAMES : 8) + Band.height(shown()), left: 34 + 7 * Math.max(4, separated(Math.round(most)).length) });
+  const around = area.top + area.gap + area.bottom;
+  // The graph has what the heading leaves of the window, and more if its panels need it.
+  canvas.style.height = `${Math.max(420, around + Below.least(), innerHeight - canvas.getBoundingClientRect().top - scrollY - 34)}px`;
   const ratio = devicePixelRatio || 1, { width, height } = canvas.getBoundingClientRect();
   canvas.width = Math.round(width * ratio); canvas.height = Math.round(height * ratio);
   g.setTransform(ratio, 0, 0, ratio, 0, 0);
-  Object.assign(area, { width, height, top: (moments().length ? NAMES : 8) + Band.height(shown()), left: 34 + 7 * Math.max(4, separated(Math.round(most)).length) });
-  area.w = Math.max(10, width - area.left - area.right);
-  const room = Math.max(40, height - area.top - area.gap - area.bottom);
-  area.h1 = Math.round(room * SHARE); area.h2 = room - area.h1;
-  area.y2 = area.top + area.h1 + area.gap;
+  Object.assign(area, { width, height, w: Math.max(10, width - area.left - area.right) });
+  Below.place(area, height - around);
   later();
 }
 
 const separated = value => (value + 0).toLocaleString("en-US");
-/** Half of the height of a number. */
-const HALF = 6;
 /** What is counted: its axis has no fractions. */
 const WHOLE = new Set(["segment number", "segments", "packets", "object of the page"]);
-/** Draws an axis with its title; ticks end `room` below the upper edge. */
+/** Draws an axis with its title, in two lines where it is longer than the panel; ticks end `room` below the upper edge. */
 function frame(y, height, low, high, title, yOf, isLog, room = 0) {
   g.strokeStyle = css.grid; g.fillStyle = css.soft; g.lineWidth = 1; g.textAlign = "right"; g.textBaseline = "middle";
-  const [every, step] = isLog ? [powers(low, high), 0] : ticks(low, high, height / 24);
+  const [every, step] = isLog ? [powers(low, high), 0] : ticks(low, high, height / (height < 240 ? 19 : 24));
   const found = every.filter(value => yOf(value) >= y + room);
   (drawn.ticks ??= {})[title] = found;
   g.beginPath();
@@ -206,8 +198,9 @@ function frame(y, height, low, high, title, yOf, isLog, room = 0) {
   }
   g.stroke();
   g.save();
+  const text = isLog ? `${title}, log` : title, [unit, ...rest] = text.split(", "), isLong = rest.length > 0 && g.measureText(text).width > height + 12;
   g.translate(12, y + height / 2); g.rotate(-Math.PI / 2); g.textAlign = "center";
-  g.fillText(isLog ? `${title}, log` : title, 0, 0);
+  (isLong ? [unit, rest.join(", ")] : [text]).forEach((one, line) => g.fillText(one, 0, isLong ? 13 * line - 5 : 0));
   g.restore();
 }
 
@@ -217,11 +210,11 @@ function timeAxis() {
   g.beginPath();
   for (const value of found) {
     const x = Math.round(X(value * S)) + .5;
-    for (const [y, h] of [[area.top, area.h1], [area.y2, area.h2]]) { g.moveTo(x, y); g.lineTo(x, y + h); }
-    g.fillText(value.toFixed(digits(step)), x, area.y2 + area.h2 + 5);
+    for (const [y, h] of area.panels) { g.moveTo(x, y); g.lineTo(x, y + h); }
+    g.fillText(value.toFixed(digits(step)), x, area.end + 5);
   }
   g.stroke();
-  g.fillText(data.time.toLowerCase(), area.left + area.w / 2, area.y2 + area.h2 + 20);
+  g.fillText(data.time.toLowerCase(), area.left + area.w / 2, area.end + 20);
 }
 
 /** Calls for each dot of a run that is seen, of those that cover each other once. */
@@ -323,47 +316,11 @@ function nearBars() {
 }
 
 /** What panels below need of the page. */
-const passed = { g, X, area, view, lower, upper, at, trace, shape, shapeOf, dashOf, isFilled, isChosen, colour, colourOf, queues, unit: data.unit, interval: data.interval, nice: Data.nice, edges: Data.edges, edgesOf: Data.edgesOf, means: Data.means,
-  get css() { return css; }, get drawn() { return drawn; }, withIt: () => withIt(), yOf: () => 0, place: run => withIt().indexOf(run) };
-/** The runs shown that have what the panel below is about. */
-const withIt = () => shown().filter(KINDS[below].has);
+const passed = { g, X, area, view, lower, upper, at, trace, frame, clipped, shown, rowOrder, shape, shapeOf, dashOf, isFilled, isChosen, colour, colourOf, queues, unit: data.unit, interval: data.interval, nice: Data.nice, edges: Data.edges, edgesOf: Data.edgesOf, means: Data.means,
+  get css() { return css; }, get drawn() { return drawn; } };
+Below.begin(passed, firstBelow, data.scales);
 
-/** The axis of the panel below for some runs: what it says of itself, its ends, and whether it is logarithmic. */
-function axisOf(those) {
-  const kind = KINDS[below], axis = kind.axis(passed, those);
-  const isLog = Boolean(kind.log) && axis.least > 0 && axis.least < Infinity && (scales[below] ?? Boolean(axis.isLog));
-  return { ...axis, isLog, low: isLog ? axis.least / 1.4 : 0, high: (isLog ? 1.6 : 1.1) * axis.most };
-}
-
-/** The rows of marks of the panel below: the height of each and from where on they are, and the height that the lines have. */
-function eventRows() {
-  const rows = Events.rows(withIt(), KINDS[below].rows || [], rowOrder), offset = rows.length ? Path.heightOfBars(shown()) : 0;
-  const row = Events.heightOf(rows, area.h2);
-  return { rows, row, top: area.y2 + offset, height: area.h2 - offset - row * rows.length };
-}
-
-function lowerPanel() {
-  const kind = KINDS[below], those = withIt();
-  if (those.length) {
-    const { title, low, high, isLog, down } = axisOf(those);
-    const share = isLog ? value => Math.log(Math.max(value, low) / low) / Math.log(high / low) : value => Math.min(value, 10 * high) / high;
-    const { rows, top, row, height } = eventRows(), base = area.y2 + area.h2;
-    const yOf = passed.yOf = value => base - height * (down ? 1 - share(value) : share(value));
-    // The number of an object stands beside the middle of its bar. No number stands beside a row of marks, below which is a thin line.
-    frame(base - height, height, low, high, title, down ? value => yOf(value + .5) : yOf, isLog, rows.length ? HALF : 0);
-    if (rows.length) { g.fillStyle = css.line; g.fillRect(area.left, Math.round(base - height), area.w, 1); }
-    const isAlone = new Set(those.map(run => run.path)).size === 1;
-    clipped(area.y2 - 1, area.h2 + 2, () => those.forEach((run, place) => {
-      g.strokeStyle = g.fillStyle = colour(run);
-      kind.draw(passed, run, yOf, those.findIndex(one => one.path === run.path) === place, isAlone, place, those.length);
-    }));
-    clipped(area.y2, area.h2, () => Events.draw(passed, rows, top, row));
-    pressed($("log"), isLog);
-    $("log").textContent = `axis: ${isLog ? "log" : "linear"}`;
-    drawn.below = { title, isLog, low, high, rowsHigh: area.h2 - height, rows: rows.map(one => [one.run.label, ...one.kinds]) };
-  }
-  orders();
-}
+/** Draws the flags of orders, above the panels below. */
 function orders() {
   for (const run of shown()) {
     g.strokeStyle = colour(run); g.fillStyle = css.back; g.lineWidth = 1.4; g.beginPath();
@@ -382,14 +339,17 @@ function draw() {
   frame(area.top, area.h1, view.s0, view.s1, "segment number", Y);
   timeAxis();
   clipped(area.top - 1, area.h1 + 2, () => { nearBars(); chosen().forEach(beneath); chosen().forEach(packets); names(); });
-  lowerPanel();
+  const [first, ...others] = Below.draw($("log"));
+  if (first) drawn.below = first;
+  if (others.length) drawn.others = others;
+  orders();
   Path.bars(passed, shown(), whole.t1);
   g.strokeStyle = css.line; g.lineWidth = 1;
-  for (const [y, h] of [[area.top, area.h1], [area.y2, area.h2]]) g.strokeRect(area.left + .5, y + .5, area.w, h);
+  for (const [y, h] of area.panels) g.strokeRect(area.left + .5, y + .5, area.w, h);
   if (pointer && !box) {
     g.strokeStyle = css.soft; g.globalAlpha = .5; g.beginPath();
     const x = Math.round(pointer.x) + .5;
-    if (x > area.left && x < area.left + area.w) { g.moveTo(x, area.top); g.lineTo(x, area.y2 + area.h2); }
+    if (x > area.left && x < area.left + area.w) { g.moveTo(x, area.top); g.lineTo(x, area.end); }
     g.stroke(); g.globalAlpha = 1;
   }
   if (box) {
@@ -433,7 +393,7 @@ function placeOf(thing) {
   if (kind === "order") return [X(run.orders[i][0]), orderY(run)];
   if (kind === "marked") return [X(run.marked.t[i]), Y(run.marked.v[i])];
   if (kind === "event") return [X(run.events[thing.of][i]), thing.y];
-  if (OF_PANELS.has(kind)) return Panels.placeOf(passed, thing);
+  if (OF_PANELS.has(kind)) return Below.placeOf(thing);
   return [X(moments()[i].time), area.top + 8];
 }
 
@@ -442,9 +402,9 @@ function describe(thing) {
   if (OF_PANELS.has(kind)) return Panels.describe(thing);
   if (kind === "handover" || kind === "link") return Band.describe(thing);
   if (kind === "event" && thing.of === "stalled") return [`${words.stalled} ${Data.aside(run.label)}`, ...run.silent[i].map((time, end) => `${end ? "until" : "from"} ${seconds(time)}`)];
-  if (kind === "event") return [`${words[thing.of]} ${Data.aside(run.label)}`, `at ${seconds(run.events[thing.of][i])}`, ...values(run.events[thing.of][i])];
+  if (kind === "event") return [`${words[thing.of]} ${Data.aside(run.label)}`, `at ${seconds(run.events[thing.of][i])}`, ...Below.values(run.events[thing.of][i])];
   if (kind === "marked") return [`Segment ${run.marked.v[i]}, ${words.marked} ${Data.aside(run.label)}`, `at ${seconds(run.marked.t[i])}`];
-  if (kind === "value") return [`At ${seconds(thing.time)}`, ...values(thing.time)];
+  if (kind === "value") return [`At ${seconds(thing.time)}`, ...Below.values(thing.time)];
   if (kind === "moment") {
     const m = moments()[i];
     return [m.label, `${m.kind} at ${seconds(m.time)}`];
@@ -494,12 +454,6 @@ function told(run, time) {
   return [...new Set(found)];
 }
 
-/** What the panel below has at a time, in words. */
-function values(time) {
-  const { tell } = KINDS[below], those = withIt();
-  return tell ? those.flatMap((run, place) => tell(passed, run, time, those.findIndex(one => one.path === run.path) === place)) : [];
-}
-
 /** The thing nearest to a point, no further than a finger's tip. */
 function nearest(x, y) {
   const reach = 12, from = timeAt(x - reach), to = timeAt(x + reach);
@@ -532,16 +486,12 @@ function nearest(x, y) {
     });
   }
   if (y < area.top - 1) return Band.near(passed, shown(), x, y);
-  if (!best && y >= area.y2) {
-    const { rows, top, row } = eventRows();
-    best = Events.near(passed, rows, top, row, x, y, 6);
-  }
-  if (!best && Panels.KINDS[below] && y >= area.y2) best = Panels.near(passed, withIt(), below, x, y, reach);
+  if (!best && y >= area.y2) best = Below.near(x, y, reach);
   if (!best) {
     const near = moments().map((m, i) => [Math.abs(X(m.time) - x), i]).filter(([far]) => far < 5).sort((a, b) => a[0] - b[0]);
     if (near.length) best = { run: null, kind: "moment", i: near[0][1] };
   }
-  if (!best && y >= area.y2 && values(timeAt(x)).length) best = { run: null, kind: "value", time: timeAt(x), below };
+  if (!best && y >= area.y2 && Below.values(timeAt(x)).length) best = { run: null, kind: "value", time: timeAt(x), below: true };
   return best;
 }
 
@@ -560,7 +510,7 @@ function show(thing, x, y) {
 }
 
 function hover(x, y) {
-  const inside = x >= area.left && x <= area.left + area.w && y >= area.top - Band.height(shown()) && y <= area.y2 + area.h2;
+  const inside = x >= area.left && x <= area.left + area.w && y >= area.top - Band.height(shown()) && y <= area.end;
   pointer = inside ? { x, y } : null;
   show(inside ? nearest(x, y) : null, x, y);
   if (inside) say([seconds(timeAt(x)), ...chosen().map(run => `${run.label}: ${stateAt(run, timeAt(x))}`)].join("  |  "));
@@ -588,7 +538,7 @@ function spread() {
   const [[ax, ay], [bx, by]] = [...fingers.values()];
   return { x: (ax + bx) / 2, y: (ay + by) / 2, far: Math.max(10, Math.hypot(ax - bx, ay - by)) };
 }
-/** Zooms as two fingers do: what was between them stays there. In the panel below it is time alone. */
+/** Zooms as two fingers do: what was between them stays there. In the panels below it is time alone. */
 function stretch() {
   const { x, y, far } = spread(), f = pinch.far / far, k = pinch.y > area.top + area.h1 ? 1 : f;
   const dt = (pinch.t1 - pinch.t0) * f, ds = (pinch.s1 - pinch.s0) * k;
@@ -607,6 +557,7 @@ canvas.addEventListener("pointerdown", event => {
   }
   if (fingers.size > 2) return;
   drag = { x, y, ...view };
+  Below.touch(y); Below.tellButtons(runs, $("log")); later();
   if (boxMode || event.shiftKey) box = { x0: x, y0: y, x1: x, y1: y };
 });
 canvas.addEventListener("pointermove", event => {
@@ -685,16 +636,24 @@ canvas.addEventListener("keydown", event => {
 for (const [id, key] of [["in", "+"], ["out", "-"], ["fit", "f"], ["next", "h"], ["reset", "0"], ["box", "b"]]) {
   $(id).addEventListener("click", () => press(key));
 }
+/** Shows a quantity below, alone or with those that are there. */
+function choose(kind, isMore) {
+  const words = Below.choose(kind, isMore);
+  if (picked && picked.below) show(null);
+  legend(); resize();
+  say(words);
+}
 for (const button of document.querySelectorAll("[data-below]")) {
-  button.addEventListener("click", () => {
-    below = button.dataset.below;
-    if (picked && picked.below) show(null);
-    legend(); resize();
+  button.addEventListener("click", event => choose(button.dataset.below, event.shiftKey || event.ctrlKey || event.metaKey));
+  button.addEventListener("keydown", event => {
+    if (event.key !== "Enter" || !event.shiftKey) return;
+    event.preventDefault();
+    if (!event.repeat) choose(button.dataset.below, true);
   });
 }
+for (const button of document.querySelectorAll("[data-more]")) button.addEventListener("click", () => choose(button.dataset.more, true));
 $("log").addEventListener("click", () => {
-  const those = withIt();
-  if (those.length) scales[below] = !axisOf(those).isLog;
+  Below.changeAxis();
   legend(); later();
 });
 for (const name of flows) $("flow").append(new Option(name));
@@ -740,17 +699,13 @@ function legend() {
     button.append(run.label);
     pressed(button, run.shown);
   });
-  for (const button of document.querySelectorAll("[data-below]")) {
-    button.hidden = !runs.some(KINDS[button.dataset.below].has);
-    pressed(button, button.dataset.below === below);
-  }
-  $("log").hidden = !KINDS[below].log;
+  Below.tellButtons(runs, $("log"));
   $("next").textContent = Path.word(runs);
   $("next").hidden = !Path.word(runs);
-  const own = below === "queue" ? Lines.queues(passed, shown()).map((q, _, all) => [
-    Shapes.lineIcon(all.length > 1 ? shapeOf(q.look) : "", all.length === 1 ? [] : dashOf(q.look), colourOf(q.look), isFilled(q.look)), q.run ? `packets of ${q.label}` : q.label]) : [];
-  $("marks").innerHTML = Panels.legend(runs, KINDS[below], { icon, own, words, shape: runs.length > 1 ? "circle" : shape(runs[0]),
-    of: flows.length > 1 ? flow : "", differ: Path.differ(shown()), alone: withIt().length === 1 });
+  const own = Lines.queues(passed, shown()).map((q, _, all) => [
+    Shapes.lineIcon(all.length > 1 ? shapeOf(q.look) : "", all.length === 1 ? [] : dashOf(q.look), colourOf(q.look), isFilled(q.look)), q.run ? `packets of ${q.label}` : q.label]);
+  $("marks").innerHTML = Panels.legend(runs, Below.forLegend(own), { icon, words, shape: runs.length > 1 ? "circle" : shape(runs[0]),
+    of: flows.length > 1 ? flow : "", differ: Path.differ(shown()) });
 }
 
 function recolour() { readColours(); legend(); later(); }
@@ -771,7 +726,7 @@ draw();
 
 // What tests ask.
 window.midflight = { runs, view: () => ({ ...view }), whole, look, draw, drawn: () => drawn, area, flightAt: (run, t) => at(runs[run].flight, t),
-  picked: () => picked && describe(picked), point: (run, kind, i) => placeOf({ run: runs[run], kind, i }), boxMode: () => boxMode, named: () => named, shapes: runs.map(shape), below: () => below, colours: () => runs.map(colour),
+  picked: () => picked && describe(picked), point: (run, kind, i) => placeOf({ run: runs[run], kind, i }), boxMode: () => boxMode, named: () => named, shapes: runs.map(shape), below: () => Below.kinds()[0], panels: Below.kinds, colours: () => runs.map(colour),
   means: (run, per = 1) => { const { t, v } = Data.means(runs[run], data.unit, per, 0, Infinity); return [[...t], [...v]]; },
   levels: queue => Lines.levels(passed, queues[queue])[0], queues, paths, unit: data.unit };
 })();

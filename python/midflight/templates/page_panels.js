@@ -156,9 +156,11 @@ function near(at, runs, below, x, y, least) {
   }
   return best;
 }
+/** The kind of the panel that has a thing. */
+const kindOf = ({ kind }) => ({ stall: "buffer", object: "objects" })[kind] || "frames";
 /** Where the mark of a thing is put. */
 function placeOf(at, { run, kind, i }) {
-  const below = { stall: "buffer", object: "objects" }[kind] || "frames";
+  const below = kindOf({ kind });
   const thing = KINDS[below].things(run, at.yOf).find(one => one.kind === kind && one.i === i);
   const { x0, x1, y } = reach(at, run, below, thing);
   return [kind === "frame" || kind === "frameLost" ? x0 : (x0 + x1) / 2, y];
@@ -212,11 +214,12 @@ function sample(mark, icon, shape) {
 }
 
 /**
- * The legend of the marks that the runs have: a row for the upper panel, and one for that below. `of` names the flow whose packets
- * are shown, if there are others; `own` are marks of the panel below by their pictures, `differ` is whether the times without a
- * link are those of single lines, and `alone` whether a single line is shown. `words` are those of events.
+ * The legend of the marks that the runs have: a row for the upper panel, and one for those below, of which several have their `name`. `of` names the
+ * flow whose packets are shown, if there are others; `own` are marks of a panel below by their pictures, `differ` is whether the times
+ * without a link are those of single lines, and `alone` whether a panel has a single line. `words` are those of events, which are
+ * explained once.
  */
-function legend(runs, kind, { icon, shape, of, own, differ, alone, words }) {
+function legend(runs, panels, { icon, shape, of, differ, words }) {
   const several = shape === "circle" && runs.length > 1;
   const some = of => runs.some(of), moment = kind => some(run => run.moments.some(m => m[1] === kind));
   const above = [["shape", several ? "segment sent (shape and colour: those of the line)" : "segment sent"], ["again", "sent again", some(run => run.copies.size)],
@@ -228,14 +231,16 @@ function legend(runs, kind, { icon, shape, of, own, differ, alone, words }) {
     ["lacks", "no link, or an outage, of the line of this colour", differ], ["RTO", "first retransmission after a timeout", some(run => run.timeouts.length)],
     ["FR", "fast retransmit", some(run => run.notes.some(n => n[1] === "fast_retransmit"))], ["noticed", "notice to the sender", moment("notice")],
     ["near", "all packets are there", some(run => run.near.length)]];
-  const marks = kind.marks.map(([mark, text, there]) => [mark, text.replace("{of}", of && ` (${of})`), !there || some(run => kind.has(run) && there(run, alone))]);
-  marks.push(...(kind.rows || []).map(one => [one, words[one], some(run => (run.events[one] || []).length)]));
-  marks.push(["flag", "order of a policy", some(run => run.orders.length)]);
-  const row = (name, each, first = []) => `<div><b>${name}</b>` + [...first, ...each.filter(([, , there]) => there === undefined || there)
-    .map(([mark, text]) => `${sample(mark, icon, shape)}${escaped(text)}`)].map(one => `<span>${one}</span>`).join("") + "</div>";
-  return row("Above", above) + row("Below", marks, own.map(([picture, text]) => picture + escaped(text)));
+  const spans = all => all.filter(([, , there]) => there === undefined || there).map(([mark, text]) => `<span>${sample(mark, icon, shape)}${escaped(text)}</span>`);
+  const below = panels.flatMap(({ name, own, alone, has, marks }) => [...(name ? [`<i>${escaped(name)}:</i>`] : []),
+    ...own.map(([picture, text]) => `<span>${picture}${escaped(text)}</span>`),
+    ...spans(marks.map(([mark, text, there]) => [mark, text.replace("{of}", of && ` (${of})`), !there || some(run => has(run) && there(run, alone))]))]);
+  const events = [...new Set(panels.flatMap(({ rows }) => rows || []))].map(one => [one, words[one], some(run => (run.events[one] || []).length)]);
+  const ends = spans([...events, ["flag", "order of a policy", some(run => run.orders.length)]]);
+  if (ends.length && panels.length > 1) ends.unshift("<i>marks:</i>");
+  return `<div><b>Above</b>${spans(above).join("")}</div><div><b>Below</b>${[...below, ...ends].join("")}</div>`;
 }
 const escaped = text => text.replace(/[&<]/g, one => one === "&" ? "&amp;" : "&lt;");
 
-return { KINDS, describe, near, placeOf, legend };
+return { KINDS, describe, near, kindOf, placeOf, legend };
 })();

@@ -39,7 +39,7 @@ function moments(runs) {
   return [...found.values()].sort((a, b) => a.time - b.time);
 }
 
-const panels = ({ area }) => [[area.top, area.h1], [area.y2, area.h2]];
+const panels = ({ area }) => area.panels;
 const seen = ({ view }, spans) => spans.filter(([from, to]) => to > view.t0 && from < view.t1);
 const ends = ({ X, area }, [from, to]) => [Math.max(X(from), area.left), Math.min(X(to), area.left + area.w)];
 
@@ -69,7 +69,7 @@ function lacking(at, holes) {
     if (b - a >= (isShort ? 3 : 0)) for (const [y, h] of panels(at)) Shapes.hatch(g, a, y, b - a, h);
   }
 }
-/** Draws them, if they differ, as bars at the upper edge of both panels, in a row and in the colour of each run. */
+/** Draws them, if they differ, as bars at the upper edge of all panels, in a row and in the colour of each run. */
 function bars(at, runs, end) {
   at.drawn.bars = [];
   if (!differ(runs)) return;
