@@ -395,14 +395,8 @@ def test_mistakes_are_one_sentence(
     assert not out.exists()
 
 
-def test_a_window_that_flight_hides_has_the_pipe(tmp_path: Path) -> None:
+def test_the_pipe_is_small_after_a_timeout_and_flight_is_large() -> None:
     (plain,) = histories("bufferbloat")
-    assert plain.hides_window
-    out = tmp_path / "a.csv"
-    words = ["plot", "bufferbloat", "--out", str(tmp_path / "a.png"), "--csv", str(out)]
-    assert main(words) == 0
-    lines = {row["line"] for row in rows_of(out)}
-    assert lines >= {"new segment", "ACK", "cwnd", "ssthresh", "flight", "pipe", "RTO"}
     # After the timeout all is lost and little is in the network.
     pipe = plain.pipe
     assert pipe.value.max() > 1000

@@ -574,7 +574,10 @@ def axis_places(
 def shared_words(texts: Sequence[str]) -> str:
     """Return the words that several values begin with before their numbers; "" without any."""
     found = {match[0] if (match := _WORDS.match(text)) else "" for text in texts}
-    return found.pop() if len(found) == 1 and len(texts) > 1 else ""
+    words = found.pop() if len(found) == 1 and len(texts) > 1 else ""
+    # A number without a unit, as in "sender 1", is a part of a name.
+    each = [_QUANTITY.fullmatch(text[len(words) :]) for text in texts]
+    return words if all(match and match[2] for match in each) else ""
 
 
 def place_title(name: str, unit: str, texts: Iterable[str]) -> str:
