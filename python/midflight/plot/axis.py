@@ -40,6 +40,7 @@ from midflight.plot.scales import (
     log_title,
     place_limits,
     set_log,
+    tick_places,
 )
 from midflight.plot.style import (
     COLUMN_IN,
@@ -625,7 +626,7 @@ def axis_figure(
         if schemes := schemes_apart(data.axis[0], data.categories, data.lines):
             drawn = [(line, look) for line, look, _ in schemes]
         middle = (len(data.lines) - 1) / 2
-        asides = [[number - middle] * len(line.x) for number, line in enumerate(data.lines)]
+        asides = [number - middle for number in range(len(data.lines))]
         if not has_names and not bands:
             asides = _asides(data, low, top, height, is_log=log_y)
         apart = Apart(0.0)
@@ -634,17 +635,17 @@ def axis_figure(
         elif spread and not has_names:
             apart = dodge(places, most_beside(asides), width, is_log=log_x)
         for number, (line, look) in enumerate(drawn):
-            offset = 0.0 if schemes else np.array(asides[number]) * apart.step
+            offset = 0.0 if schemes else asides[number] * apart.step
             at = np.array(line.x)
             aside = at * np.exp(offset) if log_x else at + offset
-            # A line over numbers keeps its form: only its whiskers stand aside.
-            x = aside if has_names else at
-            drawn_x += x.tolist() if bands else aside.tolist()
+            # Each marker is on its whisker.
+            x = at if bands else aside
+            drawn_x += x.tolist()
             draw_medians(axes, line, look, x, number, joined=not has_names)
             if bands:
                 draw_band(axes, line, look, at, over, strong=len(data.lines) <= _MOST_STRONG_BANDS)
             else:
-                draw_spread(axes, line, look, aside, over, apart.cap_pt)
+                draw_spread(axes, line, look, x, over, apart.cap_pt)
             mark_endless(axes, aside, np.array([one[2] for one in line.points]), top, look)
         if log_y:
             set_log(axes.yaxis, low, top)
@@ -660,6 +661,7 @@ def axis_figure(
         else:
             beside = spread and not bands
             axes.set_xlim(*place_limits([*places, *drawn_x], 0.05, is_log=False, wide=beside))
+            tick_places(axes.xaxis, places, width)
         label_axes(
             figure,
             axes,
@@ -703,8 +705,8 @@ def _detail(data: AxisData, *, is_spread: bool) -> str:
 
 def _asides(
     data: AxisData, low: float, top: float, height_in: float, *, is_log: bool
-) -> list[list[float]]:
-    """How far whiskers stand from their numbers, in steps, on an axis of values with these ends."""
+) -> list[float]:
+    """How far lines stand from their numbers, in steps, on an axis of values with these ends."""
 
     def up(value: float) -> float:
         return math.log(max(value, low)) if is_log else value

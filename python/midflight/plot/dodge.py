@@ -1,4 +1,4 @@
-"""Where whiskers of several lines stand at the same number of an axis; their markers are at it."""
+"""Where markers and whiskers of several lines stand that belong to the same number of an axis."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ __all__ = [
 #: The height of a marker, and the room above and below the values, in points.
 _MARKER_PT, _AROUND_PT = 5.0, 80.0
 
-#: Whiskers of lines with the same x stand so far apart, in points, where there is room, ...
-_APART_PT = 5.0
-#: ... the outer ones no farther than this from each other, so that each is near its marker, ...
-_MOST_APART_PT = 14.0
+#: Lines with the same x stand so far apart, in points, where there is room, ...
+_APART_PT = 4.0
+#: ... the outer ones no farther than this from each other, so that curves keep their form, ...
+_MOST_APART_PT = 9.0
 #: ... and take up no more than this share of the way to the next x.
 _SHARE_OF_STEP = 0.6
 #: Half the width of the caps of whiskers, in points, and its share of the way to the next whisker.
@@ -40,8 +40,8 @@ class Apart(NamedTuple):
 
 
 def dodge(places: Iterable[float], lines: int, width_in: float, *, is_log: bool) -> Apart:
-    """Return how far apart the whiskers of so many lines stand that touch at some number,
-    of a figure so wide. The markers, and the lines between them, are at the numbers.
+    """Return how far apart so many lines stand whose whiskers touch at some number, in a figure so
+    wide. Each marker is on its whisker, and the lines go through the markers.
     """
     values = sorted({math.log(x) if is_log else x for x in places})
     if len(values) < 2 or lines < 2:
@@ -75,33 +75,34 @@ def marker_high(extent: float, height_in: float) -> float:
     return extent * _MARKER_PT / max(36.0, 72 * height_in - _AROUND_PT)
 
 
-def beside(
-    lines: Sequence[Sequence[tuple[float, float, float]]], marker: float
-) -> list[list[float]]:
-    """Return how far each whisker of each line stands from its number, in steps of `dodge`.
+def beside(lines: Sequence[Sequence[tuple[float, float, float]]], marker: float) -> list[float]:
+    """Return how far each line stands from its numbers, in steps of `dodge`.
 
-    A mark is a number and the ends of a whisker there; markers are so high. The whiskers of marks
-    that would touch at a number stand side by side there, in the order of the lines.
+    A mark is a number and the ends of a whisker there; markers are so high. Lines with marks that
+    would touch at some number stand side by side at all of them, in their order, so that each keeps
+    its form; others stand at their numbers.
     """
-    found = [[0.0] * len(line) for line in lines]
-    marks: defaultdict[float, list[tuple[float, float, int, int]]] = defaultdict(list)
+    # The lines with which each stands together.
+    together = [{number} for number in range(len(lines))]
+    marks: defaultdict[float, list[tuple[float, float, int]]] = defaultdict(list)
     for number, line in enumerate(lines):
-        for place, (x, low, high) in enumerate(line):
+        for x, low, high in line:
             if not (math.isnan(low) or math.isnan(high)):
-                marks[x].append((low, high, number, place))
+                marks[x].append((low, high, number))
     for each in marks.values():
-        top, together = -math.inf, list[list[tuple[int, int]]]()
-        for low, high, *which in sorted(each):
-            if not together or low > top + marker:
-                together.append([])
-            together[-1].append((which[0], which[1]))
-            top = max(top, high)
-        for one in together:
-            for at, (number, place) in enumerate(sorted(one)):
-                found[number][place] = at - (len(one) - 1) / 2
-    return found
+        top, below = -math.inf, -1
+        for low, high, number in sorted(each):
+            if below >= 0 and low <= top + marker:
+                found = together[below] | together[number]
+                for one in found:
+                    together[one] = found
+            if high >= top or below < 0:
+                top, below = high, number
+    return [
+        sorted(found).index(number) - (len(found) - 1) / 2 for number, found in enumerate(together)
+    ]
 
 
-def most_beside(asides: Sequence[Sequence[float]]) -> int:
-    """Return how many whiskers stand side by side at the most."""
-    return round(2 * max((one for line in asides for one in line), default=0.0)) + 1
+def most_beside(asides: Sequence[float]) -> int:
+    """Return how many lines stand side by side at the most."""
+    return round(2 * max(asides, default=0.0)) + 1

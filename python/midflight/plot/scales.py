@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from midflight.plot.options import check_scale
 from midflight.plot.room import plain_log
+from midflight.plot.style import chosen_axes, text_width
 from midflight.refusal import refusal
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ __all__ = [
     "open_edges",
     "place_limits",
     "set_log",
+    "tick_places",
 ]
 
 #: A linear axis hides values that are smaller than the largest one by more than this factor.
@@ -40,6 +42,8 @@ _WIDE_PLACES = 100
 _NEAR_0 = 0.2
 #: With more places the ticks of a geometric series are at round numbers.
 _MOST_TICKS = 9
+#: The same of a linear axis, and the room beside its ends and between two numbers, in points.
+_MOST_LINEAR_TICKS, _BESIDE_PT, _BETWEEN_PT = 8, 60.0, 4.0
 
 
 def is_geometric(places: Sequence[float]) -> bool:
@@ -160,6 +164,32 @@ def place_limits(
         return 0.0, high + room
     begins = low - room if low < 0 or (wide and low == 0) else max(0.0, low - room)
     return begins, high + room
+
+
+def tick_places(axis: Axis, places: Iterable[float], width_in: float) -> None:
+    """Put the ticks of a linear axis at its places, if they are few and have room in a figure so
+    wide, and at 0 if it begins there. An axis whose ends are chosen has round numbers.
+    """
+    from matplotlib.ticker import FixedLocator, FuncFormatter
+
+    choice, values = chosen_axes(), sorted({*places})
+    if not 2 <= len(values) <= _MOST_LINEAR_TICKS or (choice is not None and choice.xlim):
+        return
+    low, high = axis.get_view_interval()
+    point = (high - low) / (width_in * 72 - _BESIDE_PT)
+
+    def room(left: float, right: float) -> float:
+        wide = sum(text_width(f"{one:g}", 7) for one in (left, right)) / 2
+        return (right - left) / point - wide - _BETWEEN_PT
+
+    if min(room(*each) for each in pairwise(values)) < 0:
+        return
+    if low == 0 < values[0] and room(0.0, values[0]) >= 0:
+        values.insert(0, 0.0)
+    axis.set_major_locator(FixedLocator(values))
+    axis.set_major_formatter(
+        FuncFormatter(lambda value, _: f"{value:g}".replace("-", "\N{MINUS SIGN}"))
+    )
 
 
 def beyond(low: float, top: float, *, is_log: bool) -> float:

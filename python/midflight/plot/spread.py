@@ -73,6 +73,7 @@ from midflight.plot.scales import (
     open_edges,
     place_limits,
     set_log,
+    tick_places,
 )
 from midflight.plot.spread_data import (
     Group,
@@ -575,8 +576,8 @@ def _dodged(data: Spread, group: Group, place: int, step: float) -> NDArray[np.f
 
 def _asides(
     data: Spread, logs: Logs, height_in: float, cut: tuple[float, float] | None
-) -> list[list[float]]:
-    """How far the whiskers of each line stand from its numbers, in steps."""
+) -> list[float]:
+    """How far each line stands from its numbers, in steps."""
 
     def up(value: float) -> float:
         return math.log(max(value, 1e-300)) if logs.y else value
@@ -721,7 +722,7 @@ def _draw_intervals(
     places = [x for group in data.groups for x in group.x]
     lines = 1 if _schemes(data) else max(1, len(data.groups))
     has_short = any(one for group in data.groups for one in group.is_short)
-    # Means over numbers stand at their number, only whiskers aside; means over names side by side.
+    # Means over numbers stand at their number or close to it; means over names side by side.
     asides = _asides(data, logs, size_in[1], cut) if has_numbers else []
     if has_numbers:
         apart = dodge(places, most_beside(asides), size_in[0], is_log=logs.x)
@@ -736,10 +737,10 @@ def _draw_intervals(
     for place, (group, look, _) in enumerate(styled):
         if has_numbers:
             at = np.array(group.x, dtype=np.float64)
-            aside = apart.step * np.array(asides[place])
+            aside = apart.step * asides[place]
             x = at * np.exp(aside) if logs.x else at + aside
         else:
-            at = x = _dodged(data, group, place, apart.step)
+            x = _dodged(data, group, place, apart.step)
         shifted += x.tolist()
         points = np.array([interval_of(group, one) for one in range(len(group.x))]).reshape(-1, 3)
         mean, low, high = points.T
@@ -758,16 +759,16 @@ def _draw_intervals(
         how = _line_style(look) | ({} if has_numbers else {"linestyle": "none"})
         short = np.array(group.is_short, dtype=np.bool_)
         # A line of means that leave out more and more runs would fall where times grow.
-        drawn = axes.plot(at, np.where(short, np.nan, mean), label=group.label, zorder=4, **how)
-        drawn += axes.plot(at[short], mean[short], zorder=4, **{**how, "linestyle": "none"})
+        drawn = axes.plot(x, np.where(short, np.nan, mean), label=group.label, zorder=4, **how)
+        drawn += axes.plot(x[short], mean[short], zorder=4, **{**how, "linestyle": "none"})
         open_edges(axes, [*drawn, *bars.get_children()])
         for number, (_, pairs) in enumerate(group.counts if group.ends else ()):
             if is_few(pairs, most):
                 axes.annotate(
-                    "*", (at[number], mean[number]), (3, -1), color=look.colour, **_FEW_HOW
+                    "*", (x[number], mean[number]), (3, -1), color=look.colour, **_FEW_HOW
                 )
         above = np.where(sure, high, mean)[short]
-        mark_endless(axes, at[short], np.full(above.shape, np.inf), above, look, above_pt=6.0)
+        mark_endless(axes, x[short], np.full(above.shape, np.inf), above, look, above_pt=6.0)
     if logs.y:
         known = [one for one in ends if one > 0]
         set_log(axes.yaxis, min(known) / 1.3, 1.3 * max(known))
@@ -784,3 +785,5 @@ def _draw_intervals(
         if logs.x:
             set_log(axes.xaxis, *limits, places)
         axes.set_xlim(*limits)
+        if not logs.x:
+            tick_places(axes.xaxis, places, size_in[0])
