@@ -257,9 +257,9 @@ def test_lines_end_where_runs_do_not_finish() -> None:
     (axes,) = axis_figure(axis_data(columns, x="x", y="duration_ns", by=["scheme"])).axes
     arrows = [line for line in axes.lines if line.get_marker() == r"$\uparrow$"]
     places = [axes.transData.transform((line.get_xdata()[0], 0))[0] for line in arrows]
-    # Arrows at the same number stand side by side.
+    # Arrows at the same number stand side by side, as markers do: about four points.
     points = abs(places[1] - places[0]) * 72 / axes.figure.dpi
-    assert points > 4
+    assert 3 < points <= 4
     for line in axes.lines:
         if line.get_label() in ("a", "b"):
             assert np.isnan(line.get_ydata()[2])
