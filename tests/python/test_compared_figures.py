@@ -80,8 +80,11 @@ def test_a_map_of_a_comparison_has_signed_percentages(paired: Path) -> None:
     assert sorted(found) == pytest.approx(sorted(known.values()), abs=0.06)
     assert all(one[0] in "+\N{MINUS SIGN}" for one in written)
     low, high = bar.get_ylim()
-    assert low == -high
-    assert high == pytest.approx(max(map(abs, known.values())))
+    assert low == pytest.approx(min(0, *known.values()))
+    assert high == pytest.approx(max(0, *known.values()), abs=1e-9)
+    # The colours are as strong below 0 as above it.
+    norm = cells.collections[0].norm
+    assert -norm.vmin == norm.vmax == pytest.approx(max(map(abs, known.values())))
 
 
 def test_the_colours_below_0_mirror_those_above_it_and_have_a_hatch() -> None:
@@ -92,7 +95,9 @@ def test_the_colours_below_0_mirror_those_above_it_and_have_a_hatch() -> None:
         "change": [float(x - 4) for x in places for _ in places],
     }
     cells, bar = of_map(columns, x="a.x", y="b.y", value="change")
-    assert bar.get_ylim() == (-15, 15)
+    assert bar.get_ylim() == (-4, 15)
+    norm = cells.collections[0].norm
+    assert (norm.vmin, norm.vmax) == (-15, 15)
     assert [one.get_text() for one in cells.texts] == ["hatched: below 0"]
     hatched = [one for one in cells.patches if one.get_hatch()]
     assert {one.get_x() + 0.5 for one in hatched} == {0, 1, 2, 3}  # type: ignore[attr-defined]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
+from matplotlib.text import Text
 
 from midflight import MidflightError
 from midflight.cli import main
@@ -388,3 +389,17 @@ def test_ticks_of_a_linear_axis_are_its_few_values(
     how: Any = {"value": "duration_ns", "x": "x", "xscale": "linear"}
     (axes,) = figure_of(plot_spread, table, "interval", **how).axes
     assert (axes.get_xticks().tolist() == ticks) == (ticks is not None)
+
+
+@pytest.mark.parametrize(("high", "is_hatched"), [(-0.02, False), (0.1, True)])
+def test_the_bar_of_changes_ends_with_them(high: float, is_hatched: bool) -> None:
+    columns = compared({})
+    # More columns than there is room for numbers.
+    columns["ratio"] = [high if place % 2 else -0.3 for place in range(len(columns["value"]))]
+    how: Any = {"value": "ratio", "x": GAP, "y": DELAY, "by": ["value"]}
+    figure = figure_of(plot_spread, columns, "heatmap", size="1.9x1.5", **how)
+    bar = figure.axes[-1]
+    assert bar.get_ylim() == pytest.approx((-30.0, max(0.0, 100 * high)))
+    shown = " ".join(one.get_text() for one in figure.findobj(Text))
+    assert ("hatched: below 0" in " ".join(shown.split())) == is_hatched
+    assert any(one.get_hatch() == "////" for one in bar.patches) == is_hatched

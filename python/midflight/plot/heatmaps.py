@@ -266,7 +266,7 @@ def heatmaps_figure(data: Spread, *, title: str | None = None, size: Size | None
             axes.remove()
         panels = list(grid[: len(maps)])
         images = [
-            draw_map(axes, one, colours, digits, room, letters)
+            draw_map(axes, one, colours, digits, room, letters, hatched=hatched)
             for axes, one in zip(panels, maps, strict=True)
         ]
         bar = log_title(data.value_title) if colours.is_log else data.value_title

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from midflight.plot.axis import axis_places
 from midflight.plot.log_ticks import log_locator
-from midflight.plot.style import labelled, text_width, wrapped
+from midflight.plot.style import chosen_axes, labelled, text_width, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -131,8 +131,9 @@ def colours_of(
 
 
 def has_below(maps: Sequence[Map], colours: Colours) -> bool:
-    """Whether cells are below 0 on a scale that has both sides."""
-    return colours.is_signed and any(bool((one.finite < 0).any()) for one in maps)
+    """Whether cells are on both sides of 0, of a scale that has both."""
+    finite = np.concatenate([one.finite for one in maps])
+    return colours.is_signed and bool((finite < 0).any() and (finite > 0).any())
 
 
 def decimals(values: NDArray[np.float64]) -> int:
@@ -155,12 +156,19 @@ def number_words(value: float, digits: int, *, signed: bool) -> str:
 
 
 def draw_map(
-    axes: Axes, shown: Map, colours: Colours, digits: int, room_pt: float, size: float | None
+    axes: Axes,
+    shown: Map,
+    colours: Colours,
+    digits: int,
+    room_pt: float,
+    size: float | None,
+    *,
+    hatched: bool,
 ) -> Any:
     """Draw cells with lighter colours for larger values, and return what a colour bar explains.
 
     Their numbers, with so many decimals, are written in letters of a size (`letters_pt`); without
-    one, cells below 0 are hatched, and changes that may be none have a circle. Cells without a
+    one, cells below 0 are `hatched`, and changes that may be none have a circle. Cells without a
     value are grey. `room_pt` is the width of the map.
     """
     from matplotlib.colors import LogNorm, Normalize
@@ -196,7 +204,7 @@ def draw_map(
     _name_cells(axes, shown, room_pt)
     texts = _texts(shown, digits, signed=colours.is_signed)
     if size is None:
-        if colours.is_signed:
+        if hatched:
             fill(np.isfinite(cells) & (cells < 0), _BELOW)
         for line, column in shown.unsure:
             axes.plot(column, line, **_UNSURE)
@@ -311,4 +319,11 @@ def draw_bar(
     height = (figure.get_size_inches()[1] - 0.6) * 72
     bar.set_label(wrapped(labelled(title), 7.5, height), parse_math=False)
     if hatched:
-        bar.ax.add_patch(Rectangle((0, 0), 1, 0.5, transform=bar.ax.transAxes, **_BELOW))
+        how = {"transform": bar.ax.get_yaxis_transform(), **_BELOW}
+        bar.ax.add_patch(Rectangle((0, colours.low), 1, -colours.low, **how))
+    choice = chosen_axes()
+    if colours.is_signed and (choice is None or choice.vlim is None):
+        # Equal colours are equal sizes on both sides; a side without values is left out.
+        low, high = min(0.0, float(finite.min())), max(0.0, float(finite.max()))
+        if low < high:
+            bar.ax.set_ylim(max(colours.low, low), min(colours.high, high))
