@@ -34,7 +34,8 @@ def test_queues_without_bands_tell_their_maxima(schemes: list[str], bands: bool 
     window, panels = shown_panels(runs, ["queue"], bands=bands)
     queues = [one for one in panels[0].curves if one.draw == "queue"]
     most = max(float(np.nanmax(one.high)) for one in queues if one.high is not None)
-    assert most > 3 * max(float(np.nanmax(one.value)) for one in queues)
+    means = max(float(np.nanmax(one.value)) for one in queues)
+    assert (most > 3 * means) == (len(schemes) == 1)
     figure = over_time_figure(runs, panels, window)
     axes = _panel_of(figure.axes, "Queue")
     labels = axes.get_legend_handles_labels()[1]
@@ -45,14 +46,18 @@ def test_queues_without_bands_tell_their_maxima(schemes: list[str], bands: bool 
         tops = [one.get_paths()[0].vertices[:, 1].max() for one in axes.collections]
         assert max(tops) == most
         assert "largest: " not in axes.get_title("right")
+    elif len(schemes) > 1:
+        # Means would hide the bursts of several runs: the lines are their maxima.
+        assert means == most
+        assert panels[0].detail.endswith("maxima of 0.1 s")
+        assert "largest: " not in axes.get_title("right")
     else:
         said = axes.get_title("right")
         assert said.endswith(f" {most:g} packets")
         assert "largest: " in said
         # The lines are the means alone, and fill the panel.
         lines = [line for line in axes.lines if len(line.get_ydata()) > 2]
-        means = max(float(np.nanmax(line.get_ydata())) for line in lines)
-        assert means == max(float(np.nanmax(one.value)) for one in queues)
+        assert max(float(np.nanmax(line.get_ydata())) for line in lines) == means
         # The table has both.
         rows = list(panel_rows(panels))
         assert max(row[9] for row in rows if isinstance(row[9], float)) == most

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from midflight.plot.curves import Draw, Panel, Values
-from midflight.plot.marks import EVENTS
+from midflight.plot.marks import EVENTS, GROUPS
 from midflight.plot.room import Room
 
 __all__ = ["MOST_ROWS", "with_room", "without_many", "without_overlaps"]
@@ -20,6 +20,8 @@ _APART_OF: Mapping[Draw, float] = {"timeout": 0.3, "spurious": 0.3}
 _LEAST_STEP_PT = 3.0
 #: Rows of marks of more lines than this would take half of a panel.
 MOST_ROWS = 3
+#: What is told of rows that are left out.
+_OF_ROWS = {"losses": "lost packets", "timeouts": "timeout"}
 #: Of several lines those of a sequence are not marked if one of them has more of these marks that
 #: can be told apart: they would hide the lines.
 _MOST_BESIDE = 30
@@ -55,16 +57,20 @@ def _apart(time_s: Values, least: float) -> list[int]:
 
 
 def without_many(panel: Panel, room: Room, lines: int) -> Panel:
-    """Leave out rows of marks if the figure has many `lines`; marks of a sequence that would hide
-    several lines, whose number is in the panel's text; and lost ACKs, which would be taken for lost
-    data. Marks that are asked for are all there.
+    """Leave out rows of marks if the figure has many `lines`, and marks of a sequence that would hide
+    several lines; the panel's text has their numbers. Leave out lost ACKs, too, which would be taken
+    for lost data. Marks that are asked for are all there.
     """
     if panel.are_marks_asked:
         return panel
     curves = [one for one in panel.curves if one.draw != "acks"]
-    if lines > MOST_ROWS:
-        curves = [one for one in curves if not one.in_row]
     words = []
+    if lines > MOST_ROWS:
+        for group, what in _OF_ROWS.items():
+            marks = [one for one in curves if one.in_row and one.draw in GROUPS[group]]
+            if count := sum(len(one.time_s) for one in marks if one.draw != "stalled"):
+                words.append(f"{count:,} {what}{'s' * (count > 1 and group == 'timeouts')}")
+        curves = [one for one in curves if not one.in_row]
     for draw, what in _OF_SEQUENCE.items() if panel.kind == "sequence" and lines > 1 else ():
         marks = [one for one in curves if one.draw == draw]
         least = _APART * EVENTS[draw].size * room.point_s

@@ -19,6 +19,8 @@ __all__ = ["INTERVALS", "queue_panel"]
 #: Means of a throughput in the time that is shown, about, and of a queue for each of them.
 INTERVALS = 90
 _FINER = 4
+#: Queues of several runs are maxima if the longest one is so many times the largest mean.
+_OF_BURSTS = 5
 
 
 def _at_queue(
@@ -181,7 +183,7 @@ def queue_panel(
                 curves += _backlogs(run, at, link, of_flows)
         curves += _timeouts_at(run, curves, alone=alone)
     detail = f"means of {interval:g} s, band: smallest to largest" if is_binned else ""
-    if is_binned and len(runs) > 1 and _is_nearly_empty(curves):
+    if is_binned and len(runs) > 1 and _hides_bursts(curves):
         curves = [one if one.high is None else replace(one, value=one.high) for one in curves]
         detail = f"maxima of {interval:g} s"
     together = {one.link for one in curves if one.draw == "queue" and ", " in one.link}
@@ -191,9 +193,11 @@ def queue_panel(
     return Panel("queue", "Queue (packets)", "packets", curves, detail)
 
 
-def _is_nearly_empty(curves: Sequence[Curve]) -> bool:
-    """Whether the means of all queues are below one packet, so that their maxima tell more."""
-    return not any((one.value >= 1).any() for one in curves if one.draw == "queue")
+def _hides_bursts(curves: Sequence[Curve]) -> bool:
+    """Whether the longest queue is far above all means, so that maxima tell more."""
+    pairs = [(one.value, one.high) for one in curves if one.high is not None and len(one.value)]
+    most = max((float(np.nanmax(high)) for _, high in pairs), default=0.0)
+    return most > _OF_BURSTS * max((float(np.nanmax(value)) for value, _ in pairs), default=0.0)
 
 
 def _timeouts_at(run: WatchedRun, curves: Sequence[Curve], *, alone: bool) -> list[Curve]:
