@@ -57,9 +57,9 @@ def _apart(time_s: Values, least: float) -> list[int]:
 
 
 def without_many(panel: Panel, room: Room, lines: int) -> Panel:
-    """Leave out rows of marks if the figure has many `lines`, and marks of a sequence that would hide
-    several lines; the panel's text has their numbers. Leave out lost ACKs, too, which would be taken
-    for lost data. Marks that are asked for are all there.
+    """Leave out rows of marks if the figure has many `lines`, and marks of a sequence that would
+    hide several lines; the panel's text has their numbers. Leave out lost ACKs, too, which would be
+    taken for lost data. Marks that are asked for are all there.
     """
     if panel.are_marks_asked:
         return panel
