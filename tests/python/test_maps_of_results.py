@@ -83,6 +83,12 @@ def test_one_outlier_leaves_the_colours_to_the_others() -> None:
     assert colours_of(usual).high == 17
     colours = colours_of(np.append(usual, 900.0))
     assert (colours.low, colours.high, colours.is_log) == (10, 17, False)
+    # One that is less than three times as large has a colour of its own.
+    assert colours_of(np.append(usual, 49.0)).high == 49
+    over: Any = {"x": "a", "y": "b", "value": "goodput_bps"}
+    columns = {"a": list("abcdefghi"), "b": ["z"] * 9, "goodput_bps": [*(usual * 1e6), 900e6]}
+    (axes, _) = figure_of(plot_spread, columns, "heatmap", **over).axes
+    assert "beyond the scale: 900" in " ".join(one.get_text() for one in axes.texts)
     # A scale over several decades is logarithmic, and one with signs is as long on both sides.
     assert colours_of(np.logspace(0, 3, 20)).is_log
     # So is one of which the largest values would have nearly all colours.

@@ -48,6 +48,7 @@ from midflight.plot.maps import (
     draw_map,
     has_below,
     letters_pt,
+    number_words,
 )
 from midflight.plot.names import column_name
 from midflight.plot.samples import averaged_words, interval_words
@@ -74,6 +75,8 @@ _BELOW_IN, _ABOVE_IN = 0.5, 0.3
 _USUAL_IN, _ROW_IN = (COLUMN_IN * 1.25, 2.9), 2.5
 #: The most decimals of changes in per cent.
 _PER_CENT_DIGITS = 1
+#: Values beyond the scale are named up to this number.
+_MOST_BEYOND = 4
 #: Why the ends of the axes cannot be chosen.
 _SIDE_BY_SIDE = "the cells of a map stand side by side, however far apart their numbers are"
 
@@ -257,6 +260,7 @@ def heatmaps_figure(data: Spread, *, title: str | None = None, size: Size | None
         letters = letters_pt(maps, digits, (room, room_up), signed=colours.is_signed)
     hatched = has_below(maps, colours) and letters is None
     detail = _detail(data, maps, is_written=letters is not None, is_hatched=hatched)
+    detail = "; ".join(filter(None, (detail, _beyond_words(maps, colours, digits))))
     with style():
         from matplotlib.figure import Figure
 
@@ -304,6 +308,20 @@ def heatmaps_figure(data: Spread, *, title: str | None = None, size: Size | None
             **how,  # type: ignore[arg-type]
         )
     return figure
+
+
+def _beyond_words(maps: Sequence[Map], colours: Colours, digits: int) -> str:
+    """Which values are beyond the ends of a scale that suits the others; "" if none are."""
+    choice = chosen_axes()
+    if choice is not None and choice.vlim is not None:
+        return ""
+    finite = np.concatenate([one.finite for one in maps])
+    far = finite[(finite < colours.low) | (finite > colours.high)].tolist()
+    if not far:
+        return ""
+    each = [number_words(one, digits, signed=colours.is_signed) for one in far]
+    named = ", ".join(each) if len(each) <= _MOST_BEYOND else f"{len(each)} cells"
+    return f"beyond the scale: {named}"
 
 
 def _detail(data: Spread, maps: Sequence[Map], *, is_written: bool, is_hatched: bool) -> str:

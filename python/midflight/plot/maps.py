@@ -39,6 +39,8 @@ _OF_SIDE = 0.8
 #: Values that are farther from the quartiles than so many times their distance have no say in the
 #: scale of the colours, if they are no more than this share of all.
 _FAR, _FEW = 3.0, 0.15
+#: Nor if they are no more than so many times as large as the largest other one, or as small.
+_BEYOND = 3.0
 #: Half of the values would have less than this share of a linear scale, whose ends are apart by
 #: more than this factor.
 _CROWDED, _WIDE = 0.25, 8
@@ -119,6 +121,10 @@ def colours_of(
     room = _FAR * (third - first)
     near = usual[(usual >= first - room) & (usual <= third + room)]
     if room > 0 and near.size >= (1 - _FEW) * usual.size:
+        if (least := float(near.min())) >= 0:
+            # Those that are not many times as large or as small keep colours of their own.
+            most = _BEYOND * float(near.max())
+            near = usual[(usual >= least / _BEYOND) & (usual <= most)]
         usual = near
     low, high = (float(usual.min()), float(usual.max())) if ends is None else ends
     high = high if high > low else low + 1.0
