@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from midflight.plot.usual import Shown
     from midflight.policy import Policies
     from midflight.sweep import Sweep
+    from midflight.sweep_results import Comparison
 
 __all__ = [
     "headed",
@@ -230,6 +231,9 @@ def _short(summary: Summary) -> Iterator[str]:
     from midflight.plot.style import labelled
 
     unit, scale = unit_of(summary.metric)
+    # As in the figure, all are in the same unit.
+    measured = [one for one in summary.compared if math.isfinite(one.difference)]
+    is_relative = not any(one.is_endless or one.may_lose_all for one in measured)
     values = dict.fromkeys((one.flow, one.value) for one in summary.compared)
     flows = {flow for flow, _ in values}
     for flow, value in values:
@@ -239,25 +243,25 @@ def _short(summary: Summary) -> Iterator[str]:
         if not known:
             yield f"{name}: in no pair both runs have a value"
             continue
-        changes = []
+        baseline = labelled(known[0].baseline)
         endless = [one for one in known if one.is_endless]
-        if relative := [one for one in known if not one.is_endless]:
-            low, high = (signed(one(each.ratio for each in relative)) for one in (min, max))
-            changes.append(_from_to(low, high, len(relative), len(every)))
-        if endless:
-            sizes = [one.difference * scale for one in endless]
+        why = ""
+        if is_relative:
+            low, high = (signed(one(each.ratio for each in known)) for one in (min, max))
+        else:
+            sizes = [one.difference * scale for one in known]
             low, high = (signed_in(unit, one(sizes)) for one in (min, max))
-            is_zero = "is" if all(one.is_of_zero for one in endless) else "may be"
-            why = f" (no percentage: the mean of {labelled(known[0].baseline)} {is_zero} 0)"
-            changes.append(_from_to(low, high, len(endless), len(every)) + why)
+        if endless:
+            is_zero = "is" if all(one.is_of_zero for one in known) else "may be"
+            why = f"no percentage: the mean of {baseline} {is_zero} 0"
+        change = _from_to(low, high, len(known), len(every))
         more, less = (sum(one.side == side for one in known) for side in (1, -1))
         same = sum(one.is_same for one in known)
         sure = ""
         if same and same == len(known):
             sure = "; no interval, as all pairs are the same"
-        elif summary.has_intervals and len(known) == 1:
-            side = "above 0" if more else "below 0" if less else "on both sides of 0"
-            sure = f"; its interval is {side}"
+        elif len(known) == 1 and known[0].samples > 1:
+            why = "; ".join(filter(None, (_interval(known[0], scale, is_relative), why)))
         elif summary.has_intervals:
             both = len(known) - more - less - same
             sides = {"above 0": more, "below 0": less, "on both sides of 0": both}
@@ -265,7 +269,22 @@ def _short(summary: Summary) -> Iterator[str]:
             sure = f"; intervals: {', '.join(told)}"
             if same:
                 sure += f"; {same} without, as all pairs are the same"
-        yield f"{name}: {', '.join(changes)}{sure}"
+        lost = sum(not one.pairs and one.baseline_missing > 0 for one in every)
+        if lost:
+            ends = "did not finish" if summary.metric.endswith("_ns") else "has no value"
+            sure += f"; {baseline} {ends} in {lost} of {len(every)} combinations"
+        yield f"{name}: {change}{f' ({why})' if why else ''}{sure}"
+
+
+def _interval(one: Comparison, scale: float, is_relative: bool) -> str:
+    """The ends of the interval of a change, with their signs, in per cent or in the unit of the
+    difference.
+    """
+    if is_relative:
+        ends = [f"{100 * end:+.0f}" for end in (one.ratio_low, one.ratio_high)]
+    else:
+        ends = [signed_in("", scale * (one.difference + side * one.half_width)) for side in (-1, 1)]
+    return " to ".join(ends).replace("-", "\N{MINUS SIGN}")
 
 
 def _from_to(low: str, high: str, count: int, among: int) -> str:
@@ -305,7 +324,7 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
     """
     from midflight.plot.axis import axis_data, axis_figure, pooled_axes
     from midflight.plot.names import column_name
-    from midflight.plot.paired import paired_maps, paired_shown
+    from midflight.plot.paired import lacks_pairs, paired_maps, paired_shown
     from midflight.plot.spread import spread_figure, spread_of
     from midflight.plot.style import SERIES, figure_bytes, labelled
     from midflight.plot.tables import read_columns
@@ -337,13 +356,19 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
 
     over = [key for key, values in asked.axes.items() if len(values) > 1]
     over = [key for key in over if key not in (*summary.by, asked.compare)]
-    if (paired := paired_shown(compared_in_pairs)) is not None:
+    paired, mapped = paired_shown(compared_in_pairs), paired_maps(compared_in_pairs)
+    if lacks_pairs(compared_in_pairs):
+        paired = mapped = None
+    elif mapped is not None and mapped.y != "value" and not summary.has_intervals:
+        # As the figure of `midflight plot`: the map has both axes.
+        paired = None
+    if paired is not None:
         how: Any = {"value": paired.value, "x": paired.x, "by": paired.by, "samples": over}
         change = spread_of(compared_in_pairs, "interval", **how)
         baseline = labelled(str(compared_in_pairs["baseline"][0]))
         caption = f"{column_name(metric)}: {_change_words(paired)} {baseline}, pair by pair."
         yield {"image": image(spread_figure(change)), "caption": caption}
-    elif (mapped := paired_maps(compared_in_pairs)) is not None:
+    elif mapped is not None:
         how = {"value": mapped.value, "x": mapped.x, "y": mapped.y, "by": mapped.by}
         how["samples"] = over
         change = spread_of(compared_in_pairs, "heatmap", **how)

@@ -179,6 +179,11 @@ class Comparison:
         return self.is_of_zero or bool(np.isinf(self.ratio_low))
 
     @property
+    def may_lose_all(self) -> bool:
+        """Whether the interval of the ratio reaches -100 %, but not the ratio."""
+        return bool(self.ratio_low <= -1.0 < self.ratio)
+
+    @property
     def is_same(self) -> bool:
         """Whether all pairs are the same, so that there is no interval."""
         ends = self.ratio_low, self.ratio_high

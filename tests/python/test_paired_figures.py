@@ -96,11 +96,27 @@ def test_samples_alone_leave_the_compared_values_as_the_axis(tmp_path: Path) -> 
     assert axes_of.get_xlabel() == "Scheme of download"
 
 
-def test_without_intervals_the_values_are_shown(
+def test_without_intervals_the_changes_are_shown_over_axes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A single pair of each value says no more than the values do."""
-    folder = swept(tmp_path / "one", f"{SCHEME}=sack,freeze", f"{GAP}=0.5s,2s")
+    """A line of changes over one axis and a map over two; one change is no figure."""
+    schemes = f"{SCHEME}=sack,freeze"
+    line = swept(tmp_path / "line", schemes, f"{GAP}=0.5s,2s")
+    grid = swept(tmp_path / "grid", schemes, f"{GAP}=0.5s,2s", "links.lte.delay=20ms,40ms,60ms")
+    for one, kind in ((line, "interval"), (grid, "heatmap")):
+        assert main(["plot", str(one), "--out", str(tmp_path / "x.png")]) == 0
+        assert f"comparison.csv --kind {kind}" in capsys.readouterr().err
+        report = tmp_path / "x.html"
+        assert main(["report", str(one), "--out", str(report)]) == 0
+        first = re.findall(r"<figcaption>(.*?)</figcaption>", report.read_text())[0]
+        assert first == "Transfer time: change against sack (CUBIC), pair by pair."
+    heat = ["--kind", "heatmap", "--value", "ratio"]
+    assert main(["plot", str(grid), *heat, "--out", str(tmp_path / "x.png")]) == 0
+    # The axis that is asked for has lines, not a map.
+    axis = ["--x", "links.lte.delay"]
+    assert main(["plot", str(grid), *axis, "--out", str(tmp_path / "x.png")]) == 0
+    assert "--kind interval --x links.lte.delay" in capsys.readouterr().err
+    folder = swept(tmp_path / "one", schemes)
     assert paired_of(folder, NOTHING, has_by=False) is None
     plain = swept(tmp_path / "plain", f"{SCHEME}=sack,freeze", f"{AT}=0.2s,0.4s", compare=None)
     assert paired_of(plain, NOTHING, has_by=False) is None
@@ -260,3 +276,20 @@ def test_a_value_has_one_look_in_all_figures_of_a_sweep(tmp_path: Path) -> None:
         assert looks_of(["x", "mine"]) == [0, 1]
         some = line_looks([GAP], [(one,) for one in gaps[1:]], gaps[1:])
         assert [one.colour for one, _ in some] == [one.colour for one, _ in every[1:]]
+
+
+def test_where_the_baseline_hardly_finishes_the_values_are_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    axes = [f"{SCHEME}=sack,freeze", "links.lte.rate=5Mbit/s,10kbit/s,20kbit/s", "seed=1,2,3"]
+    folder = swept(tmp_path / "out", *axes, end="20s", **{"links.lte.loss": "uniform 0.5%"})
+    capsys.readouterr()
+    assert main(["plot", str(folder), "--out", str(tmp_path / "x.png")]) == 0
+    said = capsys.readouterr().err
+    assert "--y duration_ns" in said
+    assert "as sack did not finish in 2 of 3 combinations; --y ratio shows it" in said
+    report = tmp_path / "x.html"
+    assert main(["report", str(folder), "--out", str(report)]) == 0
+    text = report.read_text()
+    assert "did not finish in 2 of 3 combinations" in text
+    assert "pair by pair." not in re.findall(r"<figcaption>(.*?)</figcaption>", text)[0]

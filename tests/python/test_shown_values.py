@@ -11,7 +11,7 @@ from matplotlib.container import ErrorbarContainer
 from midflight.cli import main
 from midflight.plot import figure_of, plot_spread
 from midflight.plot.paired import paired_shown
-from midflight.plot.usual import _best_first, usual_by
+from midflight.plot.usual import Shown, _best_first, usual_by
 from midflight.sweep_report import _short
 from test_sweep_reports import made_lines, summary_of
 
@@ -52,11 +52,17 @@ def comparison(endless: int, **other: Any) -> dict[str, list[Any]]:
     return {name: [row[name] for row in rows] for name in order}
 
 
-@pytest.mark.parametrize(("endless", "shown"), [(0, "ratio"), (1, "ratio"), (2, "difference")])
+@pytest.mark.parametrize(("endless", "shown"), [(0, "ratio"), (1, "difference"), (2, "difference")])
 def test_changes_without_percentages_are_differences(endless: int, shown: str) -> None:
     found = paired_shown(comparison(endless))
     assert found is not None
     assert found.value == shown
+    # An interval that reaches -100 % is one of a mean that may be 0.
+    reaching = comparison(0)
+    reaching["ratio_low"][2] = -1.0
+    found = paired_shown(reaching)
+    assert found is not None
+    assert found.value == "difference"
     # A mean of 0 has no percentage at all.
     none = comparison(0, ratio=None)
     found = paired_shown({**none, "ratio_low": [None] * 4, "ratio_high": [None] * 4})
@@ -78,7 +84,7 @@ def test_differences_tell_what_percentages_without_ends_do_not(
 def test_sentences_judge_changes_by_differences_where_percentages_have_no_ends() -> None:
     (sentence,) = _short(summary_of({"sack": [0, 0, 1], "freeze": [3, 3.1, 4]}))
     assert sentence == (
-        "freeze: +3.03 s (no percentage: the mean of sack may be 0); its interval is above 0"
+        "freeze: +3.03 s (+2.89 to +3.18; no percentage: the mean of sack may be 0)"
     )
 
 
@@ -86,7 +92,7 @@ def test_pairs_that_are_all_the_same_have_no_interval() -> None:
     made = summary_of({"sack": [1, 1, 1], "freeze": [1.5, 1.5, 1.5], "vho": [2, 1, 1.5]})
     freeze, vho = _short(made)
     assert freeze == "freeze: +50.0 %; no interval, as all pairs are the same"
-    assert vho.endswith("its interval is on both sides of 0")
+    assert vho == "vho: +50.0 % (\N{MINUS SIGN}74 to +174)"
     (_, line, other), (foot,) = made_lines(made), made.comparison_foot()
     assert line[-5:] == ["0.5", "-", "50.0", "-", "-"]
     assert "-" not in other
@@ -109,12 +115,13 @@ def test_a_figure_has_no_whiskers_where_all_pairs_are_the_same(value: str) -> No
     assert "no interval where all pairs are the same" in said
     columns = comparison(0, half_width=0.0)
     columns["ratio_low"] = columns["ratio_high"] = columns["ratio"]
-    assert paired_shown(columns) is None
+    # The figure has the changes without intervals.
+    assert paired_shown(columns) == Shown(GAP, None, "ratio", ["value"])
 
 
 def test_pairs_with_other_values_and_the_same_difference_have_the_interval_of_the_ratio() -> None:
     (sentence,) = _short(summary_of({"sack": [10, 11, 12], "freeze": [11, 12, 13]}))
-    assert sentence == "freeze: +9.1 %; its interval is above 0"
+    assert sentence == "freeze: +9.1 % (+7 to +12)"
 
 
 AXES = {

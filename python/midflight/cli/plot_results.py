@@ -48,6 +48,7 @@ def plot_results(
         check_is_apart,
         curve_words,
         is_left_out,
+        left_out_reason,
         paired_figure,
         samples_of,
         source_of,
@@ -157,7 +158,14 @@ def plot_results(
     elif shown != asked:
         of = "" if paired is None else f"{source} --kind {kind} "
         note(f"the figure shows {of}{chosen_words(shown, kind)}{after_words(phases)}")
-    if paired is None and is_usual and is_left_out(folder, asked_rows):
+    if (
+        paired is None
+        and is_usual
+        and kind != "interval"
+        and (reason := left_out_reason(folder, asked_rows))
+    ):
+        note(f"the figure does not show the change of each pair, as {reason}; --y ratio shows it")
+    elif paired is None and is_usual and is_left_out(folder, asked_rows):
         note(
             "the figure does not show the change of each pair, which the spread over all runs "
             f"hides: it has more than {len(SERIES)} lines, or another axis; keep one value of an "

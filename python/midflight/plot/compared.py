@@ -17,7 +17,7 @@ from midflight.plot.scales import WIDE
 from midflight.plot.tables import Columns
 from midflight.plot.unfinished import joined, unfinished_words
 from midflight.refusal import refusal
-from midflight.sweep_results import has_no_spread
+from midflight.sweep_results import METRICS, has_no_spread
 
 __all__ = [
     "CHANGES",
@@ -88,15 +88,14 @@ def has_ends(columns: Columns, value: str) -> bool:
 
 
 def usual_change(columns: Columns) -> str:
-    """Return the change that figures show: in per cent, or in the unit of the metric if the change
-    in per cent has no interval with ends in half of the comparisons or more, as where the mean of
-    the baseline may be 0.
+    """Return the change that figures show: in per cent, or in the unit of the metric if one of the
+    percentages has no interval with ends above -100 %, as where a mean may be 0.
     """
     if not all(one in columns and has_ends(columns, one) for one in CHANGES):
         return _RATIO
     known = [row for row, one in enumerate(columns[_DIFFERENCE]) if is_number(one)]
-    endless = sum(_is_endless(columns, row) for row in known)
-    return _DIFFERENCE if known and 2 * endless >= len(known) else _RATIO
+    is_unfit = any(_is_endless(columns, row) or _may_lose_all(columns, row) for row in known)
+    return _DIFFERENCE if is_unfit else _RATIO
 
 
 def same_words(columns: Columns, rows: Sequence[int]) -> str:
@@ -110,6 +109,19 @@ def _is_endless(columns: Columns, row: int) -> bool:
         return True
     ends = (columns[one][row] for one in _ENDS[_RATIO])
     return any(one not in (None, "") and math.isinf(float(one)) for one in ends)
+
+
+def _may_lose_all(columns: Columns, row: int) -> bool:
+    """Whether the interval of a percentage reaches -100 %, but not the percentage."""
+    ratio, low = (columns[one][row] for one in (_RATIO, _ENDS[_RATIO][0]))
+    known = is_number(ratio) and is_number(low) and _is_positive(columns, row)
+    return known and float(low) <= -1.0 < float(ratio)
+
+
+def _is_positive(columns: Columns, row: int) -> bool:
+    """Whether what is compared cannot be negative, as all that is measured."""
+    metric = str(columns["metric"][row])
+    return metric in METRICS or metric.endswith("_ns")
 
 
 def is_number(value: Any) -> bool:
@@ -149,9 +161,9 @@ def ends_of(columns: Columns, row: int, value: str, scale: float) -> tuple[float
         return math.nan, math.nan
     first, *others = (scale * _end(columns[one][row], one) for one in _ENDS[value])
     if others:
-        # No time falls by more than all of it.
-        is_time = str(columns["metric"][row]).endswith("_ns") and math.isfinite(first)
-        return max(first, -scale) if is_time else first, others[0]
+        # No time and no count falls by more than all of it.
+        has_least = math.isfinite(first) and _is_positive(columns, row)
+        return max(first, -scale) if has_least else first, others[0]
     middle = scale * shown_number(columns[value][row], value)
     return middle - first, middle + first
 

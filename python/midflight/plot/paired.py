@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from midflight.plot.axis import compared_name, kept_rows, kept_values
-from midflight.plot.compared import CHANGES, is_number, is_same, usual_change
+from midflight.plot.compared import CHANGES, is_number, is_same, usual_change, why_empty
 from midflight.plot.style import SERIES
 from midflight.plot.tables import Columns, TableSource, read_columns
 from midflight.plot.usual import MOST_MAPS, Shown, is_sweep, places_of
@@ -24,6 +24,8 @@ __all__ = [
     "comparison_of",
     "curve_words",
     "is_left_out",
+    "lacks_pairs",
+    "left_out_reason",
     "paired_figure",
     "paired_maps",
     "paired_maps_of",
@@ -69,10 +71,19 @@ def paired_figure(
     """Return the kind of the figure of a comparison, its file, and what it shows; None if a figure
     of this kind shows the values. `kind` is None for the usual one.
     """
+    if kind is None and (columns := _compared_rows(source, where)) is not None:
+        if lacks_pairs(columns) and asked.value is None:
+            return None
+        if not (_has_intervals(columns) or asked.x):
+            # Without intervals lines say no more than maps, which have both axes.
+            found = paired_maps_of(source, asked, where, has_by=has_by)
+            if found is not None and found[1].y != _VALUE:
+                return "heatmap", *found
     if kind in (None, "interval"):
         if (found := paired_of(source, asked, where, has_by=has_by)) is not None:
             return "interval", *found
-        if kind is not None:
+        if kind is not None or asked.x is not None:
+            # A map has more than the axis that is asked for.
             return None
     else:
         shows_values = asked.value is None if is_sweep(source) else None not in (asked.x, asked.y)
@@ -80,6 +91,44 @@ def paired_figure(
             return None
     found = paired_maps_of(source, asked, where, has_by=has_by)
     return None if found is None else ("heatmap", *found)
+
+
+def _compared_rows(
+    source: TableSource, where: Mapping[str, str | Sequence[str]] | None
+) -> Columns | None:
+    """The kept rows of the comparison of a source, if it has one."""
+    if (file := comparison_of(source)) is None:
+        return None
+    return _kept(read_columns(file, _RATIO), where)
+
+
+def lacks_pairs(columns: Columns) -> bool:
+    """Whether half of the comparisons or more have no pair, as a run of each has no value."""
+    if "pairs" not in columns:
+        return False
+    rows = range(len(columns["pairs"]))
+    empty = sum(bool(why_empty(columns, row)) for row in rows)
+    return 0 < len(rows) <= 2 * empty
+
+
+def left_out_reason(source: TableSource, where: Mapping[str, Any] | None = None) -> str:
+    """Return why the comparison of a sweep has no pair in many combinations; "" if it has some in
+    more than half.
+    """
+    columns = _compared_rows(source, where) if is_sweep(source) else None
+    if columns is None or not lacks_pairs(columns):
+        return ""
+    apart = ["flow", *_axes(columns)]
+    places = [
+        tuple(str(columns[name][row]) for name in apart) for row in range(len(columns[_RATIO]))
+    ]
+    lost: dict[str, set[tuple[str, ...]]] = {}
+    for row, place in enumerate(places):
+        if why := why_empty(columns, row):
+            lost.setdefault(why, set()).add(place)
+    count = len({*places})
+    each = [f"{why} in {len(found)} of {count} combinations" for why, found in lost.items()]
+    return ", and ".join(each)
 
 
 def paired_of(
@@ -174,7 +223,7 @@ def paired_maps_of(
 
 def paired_maps(columns: Columns) -> Shown | None:
     """Return what maps of a comparison with one or two axes show; None for other ones."""
-    if not _has_intervals(columns):
+    if not _has_changes(columns):
         return None
     varied = _varied(columns)
     apart = {name: _texts(columns, name) for name in ("flow", _VALUE)}
@@ -282,9 +331,10 @@ def paired_shown(columns: Columns, x: str | None = None) -> Shown | None:
 
     None if it has no intervals, or more lines than can be distinguished.
     """
-    if not _has_intervals(columns):
+    varied = _varied(columns) if _has_changes(columns) else {}
+    if not (varied or _has_intervals(columns)):
+        # A single change without an interval is no figure.
         return None
-    varied = _varied(columns)
     if x is None:
         x = next(iter(places_of(varied, None)), _VALUE)
     elif x not in _axes(columns) and x != _VALUE:
@@ -309,6 +359,12 @@ def _varied(columns: Columns) -> dict[str, list[str]]:
     """Those with several values, and these."""
     axes = {name: _texts(columns, name) for name in _axes(columns)}
     return {name: values for name, values in axes.items() if len(values) > 1}
+
+
+def _has_changes(columns: Columns) -> bool:
+    """Whether a comparison has what figures show, and any change."""
+    needed = {*CHANGES, "samples", "metric", _VALUE, "flow"}
+    return needed <= {*columns} and any(is_number(cell) for one in CHANGES for cell in columns[one])
 
 
 def _has_intervals(columns: Columns) -> bool:
