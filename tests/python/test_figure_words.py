@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 from midflight import Flow, Link, Scenario
 from midflight.plot import figure_of, plot_over_time
+from midflight.plot.axis import axis_data, axis_figure
 from midflight.plot.crowded import without_overlaps
 from midflight.plot.curves import Curve, Panel, Peak
 from midflight.plot.history import RunsOfAxes
@@ -20,6 +21,7 @@ from midflight.plot.names import column_name
 from midflight.plot.panel_scales import peak_words, with_one_scale
 from midflight.plot.room import Room
 from midflight.plot.strokes import draw_row_names, rows_of
+from midflight.plot.style import balanced, text_width, wrapped
 
 
 def following(**trace: Any) -> Scenario:
@@ -125,3 +127,22 @@ def test_nothing_is_said_of_the_times_in_fonts(
         # It speaks again afterwards.
         logger.warning("heard")
     assert "heard" in caplog.text
+
+
+def test_texts_above_figures_are_broken_evenly_and_the_only_flow_needs_no_legend() -> None:
+    text = "change of the mean and 95 % interval over 5 runs; pooled: instants of the handoff"
+    for width in (150.0, 220.0, 259.0):
+        lines = balanced(text, 6.5, width).split("\n")
+        assert len(lines) == len(wrapped(text, 6.5, width).split("\n"))
+        assert " ".join(lines) == text
+        widths = [text_width(one, 6.5) for one in lines]
+        assert max(widths) <= width
+        assert min(widths) > 0.6 * max(widths)
+    assert balanced("short", 6.5, 259.0) == "short"
+    columns = {"flows.get.size": ["1 MB", "2 MB"], "flow": ["get"] * 2, "duration_ns": [1e9, 2e9]}
+    figure = axis_figure(axis_data(columns, x="flows.get.size", y="duration_ns"))
+    assert (figure.axes[0].get_xlabel(), figure.legends) == ("Size of get (MB)", [])
+    # Another axis does not name it.
+    columns["links.a.rate"] = columns.pop("flows.get.size")
+    (legend,) = axis_figure(axis_data(columns, x="links.a.rate", y="duration_ns")).legends
+    assert [one.get_text() for one in legend.get_texts()] == ["get"]

@@ -13,6 +13,7 @@ from matplotlib.transforms import Bbox
 from midflight import Flow, Handoff, Link, Scenario
 from midflight.plot.history import History, histories
 from midflight.plot.labels import EventNames
+from midflight.plot.room import OUTAGE, Room, shade_spans
 from midflight.plot.run import run_figure
 
 
@@ -159,3 +160,23 @@ def test_a_name_without_room_is_left_out() -> None:
     (name,) = axes.texts
     figure.draw_without_rendering()
     assert axes.transData.inverted().transform(box_of(name).min)[1] > 1
+
+
+def test_names_stand_rather_beside_a_shade_than_on_it() -> None:
+    def middle(shaded: tuple[float, float] | None) -> float:
+        figure = Figure(figsize=(5, 3))
+        axes = figure.add_axes((0.1, 0.1, 0.8, 0.8), xlim=(0, 10), ylim=(0, 10))
+        axes.plot([5], [5], marker="o")
+        if shaded:
+            shade_spans(axes, [shaded], OUTAGE, Room(4.0, (0.0, 10.0)))
+        assert EventNames(axes).write(5, 5, "timeout")
+        (text,) = axes.texts
+        figure.draw_without_rendering()
+        box = box_of(text)
+        return float(axes.transData.inverted().transform(((box.x0 + box.x1) / 2, 0.0))[0])
+
+    free = middle(None)
+    assert abs(free - 5) < 2
+    # The shade is where the name would be.
+    assert middle((5.0, 10.0)) < 5
+    assert middle((0.0, 5.0)) > 5

@@ -20,7 +20,7 @@ from midflight.plot.figure import figure_of
 from midflight.plot.maps import decimals
 from midflight.plot.names import column_name
 from midflight.plot.spread import plot_spread, spread_figure, spread_of, spread_rows
-from midflight.plot.style import SERIES, balanced, looks_of, text_width, wrapped
+from midflight.plot.style import SERIES, looks_of, wrapped
 from midflight.plot.tables import read_columns
 from midflight.results import mean_ci, quantile
 from test_over_time import rows_of
@@ -783,39 +783,3 @@ def test_means_at_the_number_zero_are_not_cut_off() -> None:
     lines = [one for one in axes.lines if one.get_label() in columns["scheme"]]
     assert len(lines) == 3
     assert all(low <= x <= high for one in lines for x in np.asarray(one.get_xdata()))
-
-
-def test_numbers_after_the_same_words_are_an_axis_of_numbers() -> None:
-    losses = ["uniform 0.5%", "uniform 2%", "uniform 0.1%"]
-    columns = {"links.a.loss": losses, "duration_ns": [2e9, 3e9, 1e9]}
-    data = axis_data(columns, x="links.a.loss", y="duration_ns")
-    assert data.categories is None
-    assert data.x_title == "Loss of a (%), uniform"
-    assert data.lines[0].x == [0.1, 0.5, 2.0]
-    box = spread_of(columns, "box", x="links.a.loss", value="duration_ns")
-    assert (box.x_title, box.categories) == (data.x_title, ["0.1", "0.5", "2"])
-    # Other words, or none, and other units are names.
-    for one in ("burst 3%", "3%", "uniform 3 ms", "uniform"):
-        columns["links.a.loss"] = [*losses[:2], one]
-        found = axis_data(columns, x="links.a.loss", y="duration_ns")
-        assert found.categories == columns["links.a.loss"]
-        assert found.x_title == "Loss of a"
-
-
-def test_texts_above_figures_are_broken_evenly_and_the_only_flow_needs_no_legend() -> None:
-    text = "change of the mean and 95 % interval over 5 runs; pooled: instants of the handoff"
-    for width in (150.0, 220.0, 259.0):
-        lines = balanced(text, 6.5, width).split("\n")
-        assert len(lines) == len(wrapped(text, 6.5, width).split("\n"))
-        assert " ".join(lines) == text
-        widths = [text_width(one, 6.5) for one in lines]
-        assert max(widths) <= width
-        assert min(widths) > 0.6 * max(widths)
-    assert balanced("short", 6.5, 259.0) == "short"
-    columns = {"flows.get.size": ["1 MB", "2 MB"], "flow": ["get"] * 2, "duration_ns": [1e9, 2e9]}
-    figure = axis_figure(axis_data(columns, x="flows.get.size", y="duration_ns"))
-    assert (figure.axes[0].get_xlabel(), figure.legends) == ("Size of get (MB)", [])
-    # Another axis does not name it.
-    columns["links.a.rate"] = columns.pop("flows.get.size")
-    (legend,) = axis_figure(axis_data(columns, x="links.a.rate", y="duration_ns")).legends
-    assert [one.get_text() for one in legend.get_texts()] == ["get"]

@@ -10,7 +10,9 @@ from matplotlib.container import ErrorbarContainer
 
 from midflight.cli import main
 from midflight.plot import figure_of, plot_spread
+from midflight.plot.axis import axis_data
 from midflight.plot.paired import paired_shown
+from midflight.plot.spread import spread_of
 from midflight.plot.usual import Shown, _best_first, usual_by
 from midflight.sweep_report import _short
 from test_sweep_reports import made_lines, summary_of
@@ -224,3 +226,20 @@ def test_heat_maps_find_their_sides(
     assert shown in capsys.readouterr().err
     assert len(table.read_text().splitlines()) == 1 + cells
     assert "Value" not in (tmp_path / "x.svg").read_text()
+
+
+def test_numbers_after_the_same_words_are_an_axis_of_numbers() -> None:
+    losses = ["uniform 0.5%", "uniform 2%", "uniform 0.1%"]
+    columns = {"links.a.loss": losses, "duration_ns": [2e9, 3e9, 1e9]}
+    data = axis_data(columns, x="links.a.loss", y="duration_ns")
+    assert data.categories is None
+    assert data.x_title == "Loss of a (%), uniform"
+    assert data.lines[0].x == [0.1, 0.5, 2.0]
+    box = spread_of(columns, "box", x="links.a.loss", value="duration_ns")
+    assert (box.x_title, box.categories) == (data.x_title, ["0.1", "0.5", "2"])
+    # Other words, or none, and other units are names.
+    for one in ("burst 3%", "3%", "uniform 3 ms", "uniform"):
+        columns["links.a.loss"] = [*losses[:2], one]
+        found = axis_data(columns, x="links.a.loss", y="duration_ns")
+        assert found.categories == columns["links.a.loss"]
+        assert found.x_title == "Loss of a"

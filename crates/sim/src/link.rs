@@ -359,49 +359,66 @@ impl Link {
         self.rate
     }
 
+    /// The special link that is paused now.
+    fn paused(&self) -> Option<&Special> {
+        self.special.as_deref().filter(|special| special.paused)
+    }
+
+    /// Its rate where a recording sets one, and its delay, at `now`.
+    fn now(&self, now: FineTime) -> (Option<u64>, f64) {
+        let special = self.special.as_deref();
+        let holds_back = special.and_then(|special| special.holds_back);
+        match self.following.as_deref() {
+            Some(following) => {
+                let (bps, delay) = following.now(now);
+                (bps, delay.unwrap_or(self.own_delay))
+            }
+            None => (None, holds_back.map_or(self.fine_delay, |(_, delay)| delay)),
+        }
+    }
+
+    /// How many packets of the ring wait at `now`, or are in transmission. They are its last ones.
+    fn waiting(&self, now: FineTime) -> usize {
+        if self.free_at <= now {
+            return 0;
+        }
+        let begun = self.ring.partition_point(|t| t.passage.start.at <= now);
+        let waiting = self.ring.len() - begun;
+        // If it sends at given instants the transmitter may be free while packets wait.
+        let following = self.following.as_deref();
+        let sends_at_instants = following.is_some_and(Following::sends_at_instants);
+        let left = |t: &Transit| t.passage.arrive <= now.plus(self.now(now).1);
+        // The last packet that has started is in transmission.
+        let last = begun.checked_sub(1).and_then(|last| self.ring.get(last));
+        waiting + usize::from(last.is_some_and(|t| !(sends_at_instants && left(t))))
+    }
+
+    /// The packets at it at `now`, as [`Self::state`] has them.
+    pub(crate) fn packets(&self, now: FineTime) -> u64 {
+        let own = match self.paused() {
+            Some(special) => special.waiting.min(special.held.len()),
+            None => self.waiting(now),
+        };
+        own as u64 + self.managed_load().0
+    }
+
     /// Its state at `now`; nothing else happens to it before that. On a link that is not
     /// [tapped](LinkConfig::tapped) packets may have left already.
     pub(crate) fn state(&self, now: FineTime) -> LinkState {
-        let special = self.special.as_deref();
-        let paused = special.filter(|special| special.paused);
-        let following = self.following.as_deref();
-        let holds_back = special.and_then(|special| special.holds_back);
-        let own = match following {
-            Some(_) => self.own_delay,
-            None => holds_back.map_or(self.fine_delay, |(_, delay)| delay),
-        };
-        let (bps, delay) = following.map_or((None, None), |following| following.now(now));
-        let delay = delay.unwrap_or(own);
-        // If it sends at given instants the transmitter may be free while packets wait.
-        let sends_at_instants = following.is_some_and(Following::sends_at_instants);
-        let left = |transit: &Transit| transit.passage.arrive <= now.plus(delay);
-        let (mut packets, mut bytes) = (0, 0);
-        if let Some(special) = paused {
+        let paused = self.paused();
+        let (bps, delay) = self.now(now);
+        let bytes: u64 = if let Some(special) = paused {
             let gone_out = special.held.len().saturating_sub(special.waiting);
             let waiting = special.held.iter().skip(gone_out);
-            (packets, bytes) = waiting.fold((0, 0), |(n, sum), packet| {
-                (n + 1, sum + u64::from(packet.bytes))
-            });
-        } else if self.free_at > now {
-            // The last packet that has started is in transmission.
-            for transit in self.ring.iter().rev() {
-                let has_begun = transit.passage.start.at <= now;
-                if has_begun && sends_at_instants && left(transit) {
-                    break;
-                }
-                packets += 1;
-                bytes += u64::from(transit.packet.bytes);
-                if has_begun {
-                    break;
-                }
-            }
-        }
-        let managed = self.managed_load();
-        (packets, bytes) = (packets + managed.0, bytes + managed.1);
+            waiting.map(|packet| u64::from(packet.bytes)).sum()
+        } else {
+            let waiting = self.ring.iter().rev().take(self.waiting(now));
+            waiting.map(|t| u64::from(t.packet.bytes)).sum()
+        };
         let far_end = self.clock.moment(FineTime::ZERO.plus(delay)).at;
         LinkState {
-            packets,
-            bytes,
+            packets: self.packets(now),
+            bytes: bytes + self.managed_load().1,
             bps: bps.unwrap_or(self.rate.as_bps()),
             delay: far_end.since(Instant::ZERO),
             is_up: !self.down && paused.is_none(),

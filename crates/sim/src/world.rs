@@ -341,6 +341,11 @@ impl<O: Observer> World<O> {
         self.links[link.index()].state(self.clock.written(at).fine)
     }
 
+    /// The packets of [`Self::link_state`] alone. The time that this takes hardly depends on their number.
+    pub fn link_packets(&self, link: LinkId, at: Instant) -> u64 {
+        self.links[link.index()].packets(self.clock.written(at).fine)
+    }
+
     /// Calls `each` with the packets of each flow that wait at a link now, none for cross traffic, if its discipline has a
     /// queue for each flow. A packet in transmission does not wait.
     pub fn backlogs(&self, link: LinkId, each: &mut dyn FnMut(Option<FlowId>, u64)) {

@@ -21,7 +21,7 @@ _LEAST_STEP_PT = 3.0
 #: Rows of marks of more lines than this would take half of a panel.
 MOST_ROWS = 3
 #: What is told of rows that are left out.
-_OF_ROWS = {"losses": "lost packets", "timeouts": "timeout"}
+_OF_ROWS = {"losses": "lost packet", "timeouts": "timeout"}
 #: Of several lines those of a sequence are not marked if one of them has more of these marks that
 #: can be told apart: they would hide the lines.
 _MOST_BESIDE = 30
@@ -69,7 +69,7 @@ def without_many(panel: Panel, room: Room, lines: int) -> Panel:
         for group, what in _OF_ROWS.items():
             marks = [one for one in curves if one.in_row and one.draw in GROUPS[group]]
             if count := sum(len(one.time_s) for one in marks if one.draw != "stalled"):
-                words.append(f"{count:,} {what}{'s' * (count > 1 and group == 'timeouts')}")
+                words.append(f"{count:,} {what}{'s' * (count > 1)}")
         curves = [one for one in curves if not one.in_row]
     for draw, what in _OF_SEQUENCE.items() if panel.kind == "sequence" and lines > 1 else ():
         marks = [one for one in curves if one.draw == draw]

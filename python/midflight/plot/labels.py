@@ -62,11 +62,13 @@ class EventNames:
                 across = np.asarray(line.get_xdata(), np.float64)[:1]
                 at = self._points(axes.transData.transform(np.stack([across, 0 * across], 1)))
                 self._columns(self._upright, at[0, 0] - _UPRIGHT, at[0, 0] + _UPRIGHT)
-        for patch in axes.patches:
-            if patch.get_transform() != axes.transData:
-                box = patch.get_window_extent()
-                (left, _), (right, _) = self._points([[box.x0, box.y0], [box.x1, box.y1]])
-                self._columns(self._shade, left, right)
+        spans = [one for one in axes.patches if one.get_transform() != axes.transData]
+        boxes = [one.get_window_extent() for one in spans]
+        for area in (one for one in axes.collections if one.get_transform() == upright):
+            boxes += [path.get_extents(upright) for path in area.get_paths()]
+        for box in boxes:
+            (left, _), (right, _) = self._points([[box.x0, box.y0], [box.x1, box.y1]])
+            self._columns(self._shade, left, right)
 
     def write(self, x: float, y: float, text: str) -> bool:
         """Write a name for a point, in words below each other if there is no room for one line;

@@ -1,10 +1,11 @@
 //! Samples of the links and the senders of a run at equal intervals: queues, rates, windows and
 //! data in flight over time.
 //!
-//! Queue lengths between two samples are covered. Minimum and maximum are exact: a queue grows only when a packet
-//! enters it. The mean is that of eight observations in each interval, at instants that follow no period, as packets
-//! sent at regular times would otherwise be seen always or never. Without a given interval a run of any length has
-//! between 4,096 and twice as many samples (fewer if it is very short): when there are more, each two are merged.
+//! Queue lengths between two samples are covered. Minimum and maximum are exact unless cross traffic shares the link:
+//! a queue grows only when a packet enters it, and packets of flows are reported then. The mean is that of eight
+//! observations in each interval, at instants that follow no period, as packets sent at regular times would otherwise
+//! be seen always or never. Without a given interval a run of any length has between 4,096 and twice as many samples
+//! (fewer if it is very short): when there are more, each two are merged.
 
 use std::sync::Arc;
 
@@ -22,7 +23,7 @@ const LOOKS: u64 = 8;
 const SHORTEST: Duration = Duration::from_micros(125);
 /// Samples of a run, and up to twice as many, if no interval is given.
 const FEWEST: usize = 4096;
-/// What a whole step is for the offset of an observation, as a shift.
+/// The offset of an observation is a share of its step, in units of 2^-32.
 const STEP_BITS: u32 = 32;
 /// Multiples of this, the golden ratio in 64 bits, are spread evenly for any number of them (Weyl).
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -132,8 +133,8 @@ struct Entries {
     link: LinkId,
     /// How many arrived there.
     arrived: u64,
-    /// The link dropped a packet in the same event.
-    has_dropped: bool,
+    /// How many it dropped in the same event.
+    dropped: u64,
 }
 
 /// Observes which links packets enter, which makes these enter only at the present time.
@@ -150,7 +151,7 @@ impl Tapping {
             self.entries.push(Entries {
                 link,
                 arrived: 0,
-                has_dropped: false,
+                dropped: 0,
             });
             self.entries.len() - 1
         });
@@ -168,7 +169,7 @@ impl Observer for Tapping {
             Event::Entered { link, .. } | Event::DatagramEntered { link, .. } => {
                 self.at(link).arrived += 1;
             }
-            Event::Dropped { link, .. } => self.at(link).has_dropped = true,
+            Event::Dropped { link, .. } => self.at(link).dropped += 1,
             _ => {}
         }
     }
@@ -194,7 +195,7 @@ pub(crate) struct Sampler<'a> {
     from: Instant,
     /// The next observation or sample.
     due: Instant,
-    /// The begin of this interval, and the observations in it so far.
+    /// The beginning of this interval, and the observations in it so far.
     begin: Instant,
     look: u64,
     /// The observations so far.
@@ -272,7 +273,7 @@ impl<'a> Sampler<'a> {
         Ok(())
     }
 
-    /// From the begin of the interval to its next observation, or to its end after the last one.
+    /// From the beginning of the interval to its next observation, or to its end after the last one.
     fn next_offset(&mut self) -> Duration {
         if self.look == LOOKS {
             return self.every;
@@ -288,7 +289,7 @@ impl<'a> Sampler<'a> {
     fn observe<O: Observer>(&mut self, world: &World<O>) {
         for number in 0..self.links {
             let link = link_id(number);
-            let packets = world.link_state(link, self.due).packets;
+            let packets = world.link_packets(link, self.due);
             let range = &mut self.range[link.index()];
             *range = (
                 range.0.min(packets),
@@ -310,11 +311,9 @@ impl<'a> Sampler<'a> {
                 continue;
             }
             let range = &mut self.range[one.link.index()];
-            let after = world.link_state(one.link, now).packets;
-            range.1 = range.1.max(after);
-            if !one.has_dropped {
-                range.0 = range.0.min(after.saturating_sub(one.arrived));
-            }
+            let after = world.link_packets(one.link, now);
+            let before = (after + one.dropped).saturating_sub(one.arrived);
+            *range = (range.0.min(before), range.1.max(after), range.2);
         }
     }
 
