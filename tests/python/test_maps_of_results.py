@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 
 from midflight import MidflightError
 from midflight.cli import main
@@ -135,6 +136,52 @@ def test_titles_beside_two_rows_of_maps_are_as_high_as_a_map() -> None:
             assert axes.yaxis.label.get_text().startswith("A quantity")
             title = axes.yaxis.label.get_window_extent()
             assert title.height < 1.1 * axes.get_window_extent().height
+
+
+def test_maps_stand_below_each_other_where_their_numbers_need_it() -> None:
+    cells = [(x, y, by) for by in "abc" for y in "12345" for x in "123456"]
+    columns: dict[str, list[Any]] = {
+        "x": [x for x, _, _ in cells],
+        "y": [y for _, y, _ in cells],
+        "by": [by for *_, by in cells],
+        "goodput_bps": [1e6 * (10 + 0.11 * one) for one in range(len(cells))],
+    }
+    how: Any = {"x": "x", "y": "y", "by": ["by"], "value": "goodput_bps"}
+    # The places of the maps in a grid of a width, and the sizes of their letters.
+    for size, grid in ((7.16, (1, 3)), (5.0, (2, 2)), (3.5, (3, 1))):
+        figure = figure_of(plot_spread, columns, "heatmap", size=size, **how)
+        figure.canvas.draw()
+        *maps, bar = figure.axes
+        assert {one.get_subplotspec().get_gridspec().get_geometry() for one in maps} == {grid}
+        for one in maps:
+            numbers = [text for text in one.texts if text.get_text()]
+            assert len(numbers) == 30
+            assert all(text.get_fontsize() >= 5.5 for text in numbers)
+        # The bar is as high as all of them.
+        ends = [one.get_window_extent() for one in maps]
+        high = max(one.y1 for one in ends) - min(one.y0 for one in ends)
+        assert bar.get_window_extent().height == pytest.approx(high, rel=0.03)
+    # Numbers without room in any way leave the maps beside each other.
+    figure = figure_of(plot_spread, columns, "heatmap", size=(3.5, 1.5), **how)
+    assert len({one.get_subplotspec().rowspan.start for one in figure.axes[:-1]}) == 1
+
+
+def test_text_above_several_maps_looks_like_that_above_one(swept: Path) -> None:
+    how: Any = {"x": GAP, "y": RATE, "where": {SCHEME: ["sack", "freeze"]}, "title": "Maps"}
+    above = []
+    for by in ([SCHEME], []):
+        figure = figure_of(plot_spread, swept, "heatmap", by=by, **how)
+        figure.canvas.draw()
+        texts = [one for one in figure.findobj(Text) if "pooled" in one.get_text().lower()]
+        (text,) = texts
+        above.append((text.get_color(), text.get_fontsize(), text.get_horizontalalignment()))
+        box = text.get_window_extent()
+        last = [one for one in figure.axes if one.get_label() != "<colorbar>"][-1]
+        assert box.x1 == pytest.approx(last.get_window_extent().x1, abs=2)
+        # It covers neither the title nor the names of the maps.
+        others = [one for one in figure.findobj(Text) if one is not text and one.get_text()]
+        assert not any(box.overlaps(one.get_window_extent()) for one in others)
+    assert above[0] == above[1] == ("0.35", 6.5, "right")
 
 
 def test_the_ends_of_colours_can_be_chosen(

@@ -38,8 +38,8 @@ def short(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def said_in(figure: Any) -> str:
     words = [text.get_text() for axes in figure.axes for text in axes.texts]
-    above = figure.get_suptitle()
-    return " ".join(" ".join([above, *words]).split())
+    above = [axes.get_title(loc="right") for axes in figure.axes]
+    return " ".join(" ".join([*above, *words]).split())
 
 
 def test_a_comparison_says_which_side_of_a_pair_is_missing(

@@ -56,6 +56,8 @@ __all__ = [
 
 #: Size of the letters of what is said beside a plot.
 SMALL_PT = 6.5
+#: How it looks.
+_CAPTION: Mapping[str, Any] = {"fontsize": SMALL_PT, "color": "0.35", "parse_math": False}
 
 
 class Dress(TypedDict, total=False):
@@ -205,14 +207,12 @@ def label_axes(
         put(wrapped(labelled(text), 7.5, room * 72), parse_math=False)
     above = typeset("--title", title or "")
     axes.set_title(wrapped(above, 7.5, (width - 0.6) * 72), parse_math=True)
-    if detail := "; ".join(filter(None, (labelled(remark), captioned(labelled(detail))))):
+    if detail := _caption(remark, detail, (width - 0.6) * 72):
         # Above it stands the title, if there is one.
-        detail = balanced(detail, SMALL_PT, (width - 0.6) * 72)
-        how: Any = {"fontsize": SMALL_PT, "color": "0.35", "parse_math": False}
         places: Any = {"xycoords": "axes fraction", "textcoords": "offset points"}
         places |= {"ha": "right", "va": "bottom", "annotation_clip": False}
-        axes.annotate(detail, (1.0, 1.0), xytext=(0, 4), **places, **how)
-        pad = 6 + 1.3 * SMALL_PT * len(detail.splitlines())
+        axes.annotate(detail, (1.0, 1.0), xytext=(0, 4), **places, **_CAPTION)
+        pad = 7 + 1.3 * SMALL_PT * len(detail.splitlines())
         axes.set_title(axes.get_title(), pad=pad)
     dress_panels([(kind, axes)], x_refused=x_refused, is_map=kind == "heatmap")
     if (choice := chosen_axes()) is not None:
@@ -226,6 +226,12 @@ def label_axes(
     if labels and not (len(labels) == 1 and not line_named_by(labels[0], x_title)):
         entries = entries or dict(zip(labels, handles, strict=True))
         legend(figure, entries, loc="outside upper center", title=lines_title)
+
+
+def _caption(remark: str, detail: str, room_pt: float) -> str:
+    """What stands in small letters above a figure, wrapped to the room for it."""
+    text = "; ".join(filter(None, (labelled(remark), captioned(labelled(detail)))))
+    return balanced(text, SMALL_PT, room_pt)
 
 
 def label_panels(
@@ -243,15 +249,24 @@ def label_panels(
     so much room across and up; the other arguments are those of `label_axes`, and what they say is
     above all panels.
     """
+    from matplotlib.transforms import ScaledTranslation
+
     width, _ = figure.get_size_inches()
     across, up = room_pt
     for axes, x_title, y_title in panels:
         axes.set_xlabel(wrapped(labelled(x_title), 7.5, across), parse_math=False)
         axes.set_ylabel(wrapped(labelled(y_title), 7.5, up), parse_math=False)
-    above = [typeset("--title", title or "")]
-    above += [one.replace("$", r"\$") for one in (labelled(remark), captioned(labelled(detail)))]
-    if text := "\n".join(filter(None, above)):
-        figure.suptitle(wrapped(text, 7.5, (width - 0.4) * 72), fontsize=7.5, parse_math=True)
+    if title:
+        above = wrapped(typeset("--title", title), 7.5, (width - 0.4) * 72)
+        figure.suptitle(above, fontsize=7.5, parse_math=True)
+    if detail := _caption(remark, detail, (width - 0.9) * 72):
+        rows = [axes.get_subplotspec() for axes, _, _ in panels]
+        last = max(n for n, one in enumerate(rows) if one is None or one.rowspan.start == 0)
+        drawn = panels[last][0].set_title(detail, loc="right", **_CAPTION)
+        if any(axes.get_title() for axes, _, _ in panels):
+            # Above the names of the panels.
+            raised = ScaledTranslation(0, 11 / 72, figure.dpi_scale_trans)
+            drawn.set_transform(drawn.get_transform() + raised)
     named = [(kind, axes) for axes, _, _ in panels]
     room: Any = {"width_in": across / 72, "height_in": up / 72}
     dress_panels(named, x_refused=x_refused, is_map=kind == "heatmap", **room)

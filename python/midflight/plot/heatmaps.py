@@ -73,6 +73,11 @@ _BESIDE_IN = 1.3
 _BELOW_IN, _ABOVE_IN = 0.5, 0.3
 #: The size of a map, and the height of each row of several.
 _USUAL_IN, _ROW_IN = (COLUMN_IN * 1.25, 2.9), 2.5
+#: The least height of a row of maps that are below each other for their numbers, and that of a row
+#: of their cells.
+_LEAST_ROW_IN, _CELL_IN = 1.2, 0.2
+#: Numbers that are easily read have letters of this size.
+_EASY_PT = 5.5
 #: The most decimals of changes in per cent.
 _PER_CENT_DIGITS = 1
 #: Values beyond the scale are named up to this number.
@@ -93,6 +98,20 @@ class _Side(NamedTuple):
     @property
     def title(self) -> str:
         return place_title(column_name(self.named), self.axis[1], self.places)
+
+
+class _Plan(NamedTuple):
+    """How several maps stand in a figure: its size, their rows and columns, the room for one of
+    them, and the decimals and the letters of their numbers, None without room for these.
+    """
+
+    size_in: tuple[float, float]
+    lines: int
+    in_row: int
+    room_pt: float
+    room_up_pt: float
+    digits: int
+    letters: float | None
 
 
 def heatmap_of(
@@ -242,22 +261,13 @@ def heatmaps_figure(data: Spread, *, title: str | None = None, size: Size | None
         # Without any interval none contains 0.
         maps = [replace(one, unsure=()) for one in maps]
     colours = data.colours or map_colours(maps, signed=data.is_signed)
-    # Rows of about the same length: four maps are two rows of two.
-    lines = math.ceil(len(maps) / _IN_ROW)
-    in_row = math.ceil(len(maps) / lines)
-    usual = _USUAL_IN if len(maps) == 1 else (PAGE_IN, _ROW_IN * lines + 0.4)
-    width, height = size_in(size, usual)
     digits = decimals(np.concatenate([one.finite for one in maps]))
     if data.measure[1] == "%":
         # As in tables.
         digits = min(_PER_CENT_DIGITS, digits)
-    room = max(0.3, width - _BESIDE_IN) / in_row * 72
-    room_up = ((height - _ABOVE_IN) / lines - _BELOW_IN) * 72
-    letters = letters_pt(maps, digits, (room, room_up), signed=colours.is_signed)
-    if letters is None and digits > 1:
-        # Rather one decimal fewer than no numbers.
-        digits -= 1
-        letters = letters_pt(maps, digits, (room, room_up), signed=colours.is_signed)
+    plan = _planned(maps, digits, size, signed=colours.is_signed)
+    (width, height), lines, in_row = plan.size_in, plan.lines, plan.in_row
+    room, room_up, digits, letters = plan.room_pt, plan.room_up_pt, plan.digits, plan.letters
     hatched = has_below(maps, colours) and letters is None
     detail = _detail(data, maps, is_written=letters is not None, is_hatched=hatched)
     detail = "; ".join(filter(None, (detail, _beyond_words(maps, colours, digits))))
@@ -292,6 +302,8 @@ def heatmaps_figure(data: Spread, *, title: str | None = None, size: Size | None
             axes.set_title(labelled(one.name), parse_math=False)
             if place % in_row:
                 axes.tick_params(labelleft=False)
+            if place + in_row < len(panels):
+                axes.tick_params(labelbottom=False)
         label_panels(
             figure,
             [
@@ -308,6 +320,35 @@ def heatmaps_figure(data: Spread, *, title: str | None = None, size: Size | None
             **how,  # type: ignore[arg-type]
         )
     return figure
+
+
+def _planned(maps: Sequence[Map], digits: int, size: Size | None, *, signed: bool) -> _Plan:
+    """Return how maps stand in a figure of a size: beside each other, or as far below each other as
+    their numbers need it to be easily read, or else to be there, if that gives them room.
+    """
+    # Rows of about the same length: four maps are two rows of two.
+    usual = math.ceil(len(maps) / _IN_ROW)
+    shapes = {math.ceil(len(maps) / lines): lines for lines in range(len(maps), usual - 1, -1)}
+    plans = []
+    for in_row, lines in sorted(shapes.items(), reverse=True):
+        row_in = _ROW_IN
+        if lines > usual:
+            cells = max(len(one.rows) for one in maps)
+            row_in = min(_ROW_IN, max(_LEAST_ROW_IN, _BELOW_IN + _CELL_IN * cells))
+        figure_in = (PAGE_IN, row_in * lines + 0.4)
+        width, height = size_in(size, _USUAL_IN if len(maps) == 1 else figure_in)
+        room = max(0.3, width - _BESIDE_IN) / in_row * 72
+        room_up = ((height - _ABOVE_IN) / lines - _BELOW_IN) * 72
+        # Rather one decimal fewer than no numbers.
+        for fewer in range(2 if digits > 1 else 1):
+            letters = letters_pt(maps, digits - fewer, (room, room_up), signed=signed)
+            plan = _Plan((width, height), lines, in_row, room, room_up, digits - fewer, letters)
+            if letters is not None:
+                break
+        plans.append(plan)
+        if letters is not None and letters >= _EASY_PT:
+            return plan
+    return next((one for one in plans if one.letters is not None), plans[0])
 
 
 def _beyond_words(maps: Sequence[Map], colours: Colours, digits: int) -> str:

@@ -44,6 +44,10 @@ _BEYOND = 3.0
 #: Half of the values would have less than this share of a linear scale, whose ends are apart by
 #: more than this factor.
 _CROWDED, _WIDE = 0.25, 8
+#: The width of the bar of the colours beside several maps, in inches.
+_BAR_IN = 0.12
+#: About what is beside the maps, in inches.
+_AROUND_IN = 1.5
 #: Cells below 0, where there are no numbers, and cells without a value.
 _BELOW: Mapping[str, Any] = {
     "fill": False,
@@ -307,9 +311,13 @@ def draw_bar(
         return
     under, over = bool(finite.min() < colours.low), bool(finite.max() > colours.high)
     extend = {(True, True): "both", (True, False): "min", (False, True): "max"}.get((under, over))
-    how: Any = {"pad": 0.02, "fraction": 0.06 / len(panels), "extend": extend or "neither"}
-    # As high as the maps.
-    how |= {"use_gridspec": False} if len(panels) == 1 else {"aspect": 20 * len(panels)}
+    how: Any = {"pad": 0.02, "fraction": 0.06, "extend": extend or "neither"}
+    if len(panels) == 1:
+        how |= {"use_gridspec": False}
+    else:
+        # As high as the maps, and as wide as beside one of them.
+        wide, high = figure.get_size_inches()
+        how |= {"fraction": _BAR_IN / max(0.5, wide - _AROUND_IN), "aspect": high / _BAR_IN}
     bar = figure.colorbar(image, ax=panels[0] if len(panels) == 1 else list(panels), **how)
     bar.outline.set_visible(False)
     # No seams between the areas of the bar.
