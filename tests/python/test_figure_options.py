@@ -321,12 +321,13 @@ def test_all_flows_of_few_runs_are_shown() -> None:
     queues = [curve for curve in panel.curves if curve.draw == "queue"]
     assert [curve.look for curve in queues] == [run.looks[0] for run in runs]
     assert len({curve.look for curve in queues}) == 2
-    # Both have the same link; a note on whose rate it is would mislead.
-    figure = figure_of(plot_over_time, {"fifo": one, "codel": two}, ["throughput"])
-    assert "rate of the link of" not in figure.axes[0].get_title("right")
+    # Both have the same link.
     slow = Scenario(links={"cell": replace(links["cell"], rate="9 Mbit/s")}, flows=flows, end="3 s")
-    figure = figure_of(plot_over_time, {"fifo": one, "slow": slow}, ["throughput"])
-    assert "rate of the link of the run" in figure.axes[0].get_title("right")
+    for other, is_one in ((two, True), (slow, False)):
+        runs = watch({"fifo": one, "other": other}, kinds=["throughput"])
+        (panel,) = panels_of(runs, ["throughput"], (0.0, 3.0))
+        looks = [curve.look for curve in panel.curves if curve.draw == "area"]
+        assert looks == ([None] if is_one else [run.looks[0] for run in runs])
 
 
 def test_a_long_wait_without_a_timeout_is_a_stall() -> None:

@@ -185,7 +185,7 @@ def test_an_axis_reaches_a_longest_delay_a_little_above_it() -> None:
     window, panels = shown_panels(runs, ["delay"])
     axes = _panel_of(over_time_figure(runs, panels, window).axes, "delay")
     most = max(float(np.nanmax(one.most)) for one in panels[0].curves if one.most is not None)
-    assert f"{most:.3g}" in [text.get_text() for text in axes.texts]
+    assert f"{most:.3g} ms" in [text.get_text() for text in axes.texts]
     assert "longest" not in axes.get_title("right")
     assert axes.get_ylim()[1] > most
     (head,) = (one for one in axes.lines if one.get_gid() == CUT)

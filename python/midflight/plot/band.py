@@ -15,12 +15,24 @@ from midflight.plot.style import Look, labelled, text_width
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw_band", "draw_handovers", "has_changes", "unnamed_entries"]
+__all__ = ["band_height", "draw_band", "draw_handovers", "has_changes", "unnamed_entries"]
 
+#: The heights of the bands of a few runs and of more in inches, and the sizes of their letters.
+_FEW, _BAND_IN, _BAND_OF_MANY_IN, _OF_MANY_PT = 4, 0.14, 0.105, 5.5
 #: More handovers in an inch of the band could not be told apart.
 _MOST_TICKS_PER_IN = 25
 #: Fills of links in the band, by their order in the scenario.
 _LINK_FILLS = ("0.86", "0.72", "0.93", "0.79")
+
+
+def band_height(rows: int) -> float:
+    """The height of the bands of so many runs, in inches."""
+    return rows * (_BAND_IN if rows <= _FEW else _BAND_OF_MANY_IN)
+
+
+def _letters(rows: int) -> float:
+    """The size of the letters in so many bands."""
+    return SMALL_PT if rows <= _FEW else _OF_MANY_PT
 
 
 def has_changes(runs: Sequence[WatchedRun], window: tuple[float, float]) -> bool:
@@ -74,40 +86,50 @@ def _seen(one: Stretch, room: Room) -> tuple[float, float]:
     return max(one.from_ns / NS_PER_S, start), min(one.until_ns / NS_PER_S, end)
 
 
-def _width(one: Stretch, room: Room, around_pt: float = 4.0) -> float:
-    """How wide the name of a stretch is with the room around it, in seconds."""
-    point = room.width_in * 72 / (room.window[1] - room.window[0])
-    return (text_width(labelled(one.link or "no link"), SMALL_PT) + around_pt) / point
+def _width(one: Stretch, room: Room, size: float, around_pt: float = 4.0) -> float:
+    """How wide the name of a stretch is in letters of a size with the room around it, in
+    seconds.
+    """
+    return (text_width(labelled(one.link or "no link"), size) + around_pt) * room.point_s
 
 
-def _fits(one: Stretch, room: Room) -> bool:
+def _fits(one: Stretch, room: Room, size: float) -> bool:
     """Whether the band has room for the name of a stretch."""
     begins, ends = _seen(one, room)
-    return _width(one, room) <= ends - begins
+    return _width(one, room, size) <= ends - begins
 
 
-def _place(one: Stretch, room: Room, ticks: Sequence[float]) -> tuple[float, bool]:
+def _place(one: Stretch, room: Room, ticks: Sequence[float], size: float) -> tuple[float, bool]:
     """The middle of the name of a stretch: as near as possible to that of the stretch without a
     tick in the name; and whether there is such a place.
     """
-    (begins, ends), least = _seen(one, room), _width(one, room)
+    (begins, ends), least = _seen(one, room), _width(one, room, size)
     middle = (begins + ends) / 2
     edges = [begins, *(at for at in ticks if begins < at < ends), ends]
     free = []
     for a, b in (each for each in pairwise(edges) if each[1] - each[0] >= least):
         # A name close to a tick would look like a part of it.
-        half = min(_width(one, room, 12.0), b - a) / 2
+        half = min(_width(one, room, size, 12.0), b - a) / 2
         free.append(min(max(middle, a + half), b - half))
     return min(free, key=lambda at: abs(at - middle), default=middle), bool(free)
 
 
-def unnamed_entries(run: WatchedRun, room: Room) -> Iterator[tuple[str, Any]]:
-    """Yield entries of the legend for what has no room for its name anywhere in the band."""
+def unnamed_entries(runs: Sequence[WatchedRun], room: Room) -> Iterator[tuple[str, Any]]:
+    """Yield entries of the legend for what has no room for its name anywhere in the bands of some
+    runs.
+    """
     from matplotlib.patches import Patch
 
-    shown = [one for one in run.stretches if _seen(one, room)[1] > _seen(one, room)[0]]
-    for link in dict.fromkeys(one.link for one in shown):
-        if not any(one.link == link and _fits(one, room) for one in shown):
+    size = _letters(len(runs))
+    found: dict[str, WatchedRun] = {}
+    for run in runs:
+        for one in run.stretches:
+            begins, ends = _seen(one, room)
+            if ends > begins:
+                found.setdefault(one.link, run)
+    for link, run in found.items():
+        shown = (one for each in runs for one in each.stretches if one.link == link)
+        if not any(_fits(one, room, size) for one in shown):
             name = f"in the band: {link}" if link else "no link"
             yield name, Patch(**_fill(run, link))
 
@@ -127,16 +149,16 @@ def draw_band(
     number, of = row
     axes.set_ylim(0, 1)
     bottom = 1 - (number + 1) / of
-    height = (1 if of == 1 else 0.86) / of
-    centred: Any = {"ha": "center", "va": "center", "fontsize": SMALL_PT, "parse_math": False}
+    height, size = (1 if of == 1 else 0.86) / of, _letters(of)
+    centred: Any = {"ha": "center", "va": "center", "fontsize": size, "parse_math": False}
     for one in run.stretches:
         begins, ends = _seen(one, room)
         if ends <= begins:
             continue
         fill = _fill(run, one.link)
         axes.axvspan(begins, ends, bottom, bottom + height, zorder=0, **fill)
-        if _fits(one, room):
-            at, is_free = _place(one, room, ticks)
+        if _fits(one, room, size):
+            at, is_free = _place(one, room, ticks, size)
             box: Any = {"facecolor": fill["facecolor"], "linewidth": 0, "pad": 0.5}
             how = centred if is_free else centred | {"bbox": box, "zorder": 3.5}
             axes.text(at, bottom + 0.44 * height, labelled(one.link or "no link"), **how)
@@ -147,7 +169,7 @@ def draw_band(
             transform=axes.transAxes,
             clip_on=False,
             marker=look.marker,
-            ms=look.size,
+            ms=look.size * size / SMALL_PT,
             mfc=look.colour if look.filled else "white",
             mec=look.colour,
             mew=0.8,

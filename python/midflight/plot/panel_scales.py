@@ -303,9 +303,10 @@ def peaks_off(panel: Panel, yscale: str | None, top: float, room: Room) -> list[
     return sorted(found, key=lambda one: one.time_s)
 
 
-def mark_cut_lines(axes: Axes, peaks: Sequence[Peak]) -> None:
+def mark_cut_lines(axes: Axes, peaks: Sequence[Peak], unit: str) -> None:
     """Put arrowheads below the upper edge, in the colours of the lines, at the `peaks_off`; beside
-    few ones are their values. Those that would cover each other are one below the other.
+    few ones are their values in this unit. Those that would cover each other are one below the
+    other.
 
     One that the axis has room for has its arrowhead at its height.
     """
@@ -319,7 +320,7 @@ def mark_cut_lines(axes: Axes, peaks: Sequence[Peak]) -> None:
     line_pt = _VALUE_PT + 0.5 if has_values else _HEAD_PT
     taken: list[tuple[float, float, int]] = []
     for peak in peaks:
-        text = _three_digits(peak.value) if has_values else ""
+        text = f"{_three_digits(peak.value)} {unit}" if has_values else ""
         long = 1.5 * _HEAD_PT + text_width(text, _VALUE_PT) if text else _HEAD_PT
         at = (peak.time_s - first) / point
         is_left = at + long > (last - first) / point

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-import numpy as np
-
-from midflight.plot.band import draw_band, draw_handovers, has_changes, unnamed_entries
+from midflight.plot.band import band_height, draw_band, draw_handovers, has_changes, unnamed_entries
 from midflight.plot.crowded import MOST_ROWS, without_many, without_overlaps
 from midflight.plot.curves import Curve, Panel, Peak
 from midflight.plot.figure import (
@@ -27,6 +25,7 @@ from midflight.plot.history import NS_PER_S, RunSource, time_shown
 from midflight.plot.holes import Hole
 from midflight.plot.legends import joined_timeouts
 from midflight.plot.line_looks import look_of
+from midflight.plot.link_rates import paths_of
 from midflight.plot.marks import EVENTS, STALL
 from midflight.plot.options import check_scales
 from midflight.plot.panel_scales import (
@@ -48,7 +47,6 @@ from midflight.plot.room import (
     HEAD,
     MOST_MARKS,
     NO_ROWS,
-    OUTAGE,
     WITHOUT,
     Room,
     draw_holes,
@@ -60,7 +58,6 @@ from midflight.plot.row_ticks import end_below_rows
 from midflight.plot.stalls import without_short_stalls
 from midflight.plot.strokes import (
     LINES,
-    MOST,
     PANEL_IN,
     STROKED,
     Stroke,
@@ -94,7 +91,6 @@ from midflight.plot.watched import (
     list_kinds,
     longest,
     panels_of,
-    rate_in_use,
     watch,
     without_requests,
 )
@@ -116,16 +112,15 @@ __all__ = [
     "shown_panels",
 ]
 
-#: Heights in inches: of the band of links, and of what stands around the panels.
-_BAND_IN, _AROUND_IN = 0.14, 0.85
+#: The height in inches of what stands around the panels.
+_AROUND_IN = 0.85
 #: Height of a line of the text above a panel, in inches.
 _LINE_IN = 0.13
 #: Panels with timeouts, that in which they mean most first.
 _OF_TIMEOUTS = ("throughput", "cwnd", "sequence", "pipe", "queue")
-#: With more runs on paths of their own only the longest one has a band.
-_MOST_BANDS = 4
-#: Times without a link, where they differ between the lines: width in points, and words.
-_GAP_PT, _GAP = 3.6, "no link, or an outage, of this line"
+#: Times without a link, where they differ between the lines: width in points, and words if some
+#: are outages.
+_GAP_PT, _GAP = 3.6, "no link or outage"
 
 
 @names_arguments
@@ -249,6 +244,21 @@ def _without_repeats(panels: Sequence[Panel]) -> list[Panel]:
     ]
 
 
+def _without_repeated_marks(
+    panel: Panel, runs: Sequence[WatchedRun], same: Collection[str]
+) -> Panel:
+    """A panel without the marks of lines that are the `same` as others, which have them."""
+    looks = {
+        look
+        for run in runs
+        for label, look in zip(run.labels, run.looks, strict=True)
+        if label in same
+    }
+    is_mark = [one.draw in EVENTS or one.in_row for one in panel.curves]
+    each = zip(panel.curves, is_mark, strict=True)
+    return replace(panel, curves=[one for one, mark in each if not (mark and one.look in looks)])
+
+
 def _line_by_line(panel: Panel) -> list[Panel]:
     """A panel of bars as one for each of its lines, in which those of other lines would hide what
     is behind them; other panels.
@@ -331,19 +341,12 @@ def _figure(
     """Return the figure, with the usual names of its lines."""
     scales = check_scales(yscale, [one.kind for one in panels], SCALED)
     stretches = longest(runs).stretches
-    # Runs whose links are in use at other times have a band each, if they are few.
-    each = _paths(runs)
-    shown = each if len(each) <= _MOST_BANDS else [longest(runs)]
-    has_band = any(one.link for one in stretches) and has_changes(shown, window)
-    band_in = _BAND_IN * len(shown) * has_band
+    # Runs whose links are in use at other times have a band each.
+    each = paths_of(runs)
+    has_band = any(one.link for one in stretches) and has_changes(each, window)
+    band_in = has_band * band_height(len(each))
     # Of a panel without values stands above the others why there are none.
     lacks = [why for panel in panels if not panel.curves for why in panel.lacks]
-    if len(each) > 1 or (len({run.path for run in runs}) > 1 and _differ_in_rate(runs, window)):
-        areas = [one for panel in panels for one in panel.curves if one.draw == "area"]
-        what = ["links"] * (len(each) > len(shown) and has_band)
-        what += ["rate of the link"] * any(not one.flow for one in areas)
-        if what:
-            lacks.append(f"{' and '.join(what)} of the run {longest(runs).labels[0]}")
     if any(run.holes for run in runs) and not _holes(runs):
         lacks.append("times without rows are not hatched, as they differ between the runs")
     shown_flows = {flow.flow for one in runs for flow in one.flows}
@@ -354,6 +357,9 @@ def _figure(
     several = count > 1
     same = repeated_lines(runs)
     panels = [with_peaks(panel, same) for panel in _without_repeats(panels)]
+    panels = [_without_repeated_marks(panel, runs, same) for panel in panels]
+    # Lines that are the same share a row of marks.
+    count -= len(same)
     panels = [panel if panel.has_bands else _without_bands(panel) for panel in panels]
 
     shared: dict[str, str] = {}
@@ -372,7 +378,8 @@ def _figure(
     off: list[list[Peak]] = []
     for panel in panels:
         has_gaps = len(each) > 1 and (count <= MOST_ROWS or panel.are_marks_asked)
-        rows_in.append(rows_of(panel, each if has_gaps else (), looks))
+        with_gaps = [run for run in each if has_gaps and run.labels[0] not in same]
+        rows_in.append(rows_of(panel, with_gaps, looks))
         top = _asked_top(panel) or end_of_axis(panel, _scale(panel), share_above(rows_in[-1]))
         off.append(peaks_off(panel, _scale(panel), top, room))
         own: Any = {"off": off[-1], "others": () if heads else lacks}
@@ -394,11 +401,12 @@ def _figure(
         styles = styles_of(looks)
         entries: dict[str, Any] = {}
         bands: dict[str, Any] = {}
-        for row, run in enumerate(shown if has_band else ()):
+        for row, run in enumerate(each if has_band else ()):
             look = look_of(run.looks[0]) if len(each) > 1 else None
-            draw_band(grid[0], run, room, (row, len(shown)), look)
-            bands |= unnamed_entries(run, room)
-            bands |= draw_handovers(grid[0], run, room, (row, len(shown)))
+            draw_band(grid[0], run, room, (row, len(each)), look)
+            bands |= draw_handovers(grid[0], run, room, (row, len(each)))
+        if has_band:
+            bands = dict(unnamed_entries(each, room)) | bands
         shown_in = zip(grid[has_band:], panels, heads, rows_in, strict=True)
         for axes, panel, head, rows in shown_in:
             shown_curves = within_scale(panel, _scale(panel), _asked_top(panel))
@@ -454,17 +462,15 @@ def _figure(
         }
         entries = only_marked | entries
         # The lines come first, then what their marks are.
-        marks = {
-            OUTAGE,
-            NO_ROWS,
-            MOST,
-            *(one.quantity for panel in panels for one in panel.curves),
-        }
+        marks = [STALL, *(one.label for one in EVENTS.values())]
+        marks += [one.quantity for panel in panels for one in panel.curves]
         lines = {one.label for panel in panels for one in panel.curves if one.draw in LINES}
         lines |= only_marked.keys()
 
         def order(entry: tuple[str, Any]) -> int:
-            return 0 if entry[0] in lines else 2 if entry[0] in marks else 1
+            # Marks have the order of the counts beside their rows.
+            name = entry[0]
+            return -1 if name in lines else 1 + marks.index(name) if name in marks else 0
 
         entries = joined_timeouts(dict(sorted(entries.items(), key=order)) | bands)
         entries = {
@@ -476,25 +482,9 @@ def _figure(
         named = [(one.kind, axes) for one, axes in zip(panels, grid[has_band:], strict=True)]
         lines |= {f"{name} (same as {other})" for name, other in same.items()}
         finish_panels(figure, named, entries, title, runs[0].names, lines)
-        for (_, axes), peaks in zip(named, off, strict=True):
-            mark_cut_lines(axes, peaks)
+        for (_, axes), panel, peaks in zip(named, panels, off, strict=True):
+            mark_cut_lines(axes, peaks, panel.unit)
     return figure
-
-
-def _paths(runs: Sequence[WatchedRun]) -> list[WatchedRun]:
-    """The runs, or one of them if all have their links in use, and outages, at the same times as
-    long as all of them last.
-    """
-    until = min(run.end_ns for run in runs)
-    # Until when the last link is in use is no matter of the path.
-    paths = [
-        (
-            *((one.from_ns, one.link) for one in run.stretches if one.from_ns < until),
-            *(one for one in run.moments.outages if one[0] < until),
-        )
-        for run in runs
-    ]
-    return [longest(runs)] if len({*paths}) == 1 else list(runs)
 
 
 def _holes(runs: Sequence[WatchedRun]) -> Sequence[tuple[str, Hole]]:
@@ -506,19 +496,6 @@ def _holes(runs: Sequence[WatchedRun]) -> Sequence[tuple[str, Hole]]:
     return longest(runs).holes if all(one == each[0] for one in each) else []
 
 
-def _differ_in_rate(runs: Sequence[WatchedRun], window: tuple[float, float]) -> bool:
-    """Whether the links in use have other rates in some of the runs, while all of them last."""
-    until = min(run.end_ns for run in runs) / NS_PER_S
-    if until <= window[0]:
-        return True
-    each = [rate_in_use(run, (window[0], min(window[1], until))) for run in runs]
-    return any(
-        not np.array_equal(one.value, each[0].value)
-        or not np.array_equal(one.time_s, each[0].time_s)
-        for one in each[1:]
-    )
-
-
 def _draw_gaps(
     axes: Axes, runs: Sequence[WatchedRun], room: Room, rows: Mapping[int, float]
 ) -> None:
@@ -526,13 +503,14 @@ def _draw_gaps(
     begins to use a link as a line of its colour.
     """
     start, end = room.window
+    label = _GAP if any(run.moments.outages for run in runs) else WITHOUT
     width = min(_GAP_PT, 0.6 * row_height(len(rows)) * PANEL_IN * 0.8 * 72)
     for run in runs:
         spans = [(max(a, start), min(b, end)) for a, b in run.gaps if b > start and a < end]
         look = look_of(run.looks[0])
         # Without gaps a run may have no row, and of many lines none has one.
         if spans and run.looks[0] in rows:
-            axes.plot([], [], color="0.5", linewidth=_GAP_PT, alpha=0.5, label=_GAP)
+            axes.plot([], [], color="0.5", linewidth=_GAP_PT, alpha=0.5, label=label)
             axes.hlines(
                 [rows[run.looks[0]]] * len(spans),
                 [a for a, _ in spans],

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 from midflight.plot.bins import Places
 from midflight.plot.curves import Curve, Panel, Values, WatchedRun, inside
 from midflight.plot.history import NS_PER_S, History, Steps
-from midflight.plot.marks import EVENTS, GROUPS, STALL
+from midflight.plot.marks import STALL
 from midflight.plot.room import Room
 
 __all__ = [
@@ -32,21 +31,19 @@ __all__ = [
 
 #: A time without arrivals is a stall if it lasts so long, and so many median RTTs, ...
 _LEAST_S, _TRIPS = 1.0, 3.0
-#: ... or this share of a stall of another line that it overlaps.
-_ALIKE = 0.5
+#: ... or if it is around a timeout, or around the end of a time without a link or of an outage and
+#: at least this share of that.
+_OF_GAP = 0.5
 #: An interval of means begins after so many of the longest times without arrivals.
 _MOST_SILENCES = 90
 #: Shorter ones than this share of the time that is shown are not drawn.
 _LEAST_SHARE = 0.01
-#: None is if less of each is seen beside the triangles of timeouts, in points, as found at so many
-#: instants.
-_LEAST_SEEN_PT, _INSTANTS = 2.0, 200
 
 
 class Heard(NamedTuple):
-    """The arrivals of a line in seconds, ascending, its throughput and timeouts, and the shortest
-    time without arrivals that is a stall without a timeout, in seconds; with a `pipe` only while
-    that is not empty.
+    """The arrivals of a line in seconds, ascending, its throughput and timeouts, the shortest time
+    without arrivals that is a stall by itself, in seconds, with a `pipe` only while that is not
+    empty, and the times in which its path has no link or an outage.
     """
 
     arrivals_s: Values
@@ -54,6 +51,7 @@ class Heard(NamedTuple):
     timeouts: Sequence[Curve]
     least_s: float
     pipe: Steps | None = None
+    gaps: Sequence[tuple[float, float]] = ()
 
 
 def silences(flow: History, window: tuple[float, float]) -> tuple[float, Values, Values]:
@@ -89,19 +87,11 @@ def pipe_of_workload(run: WatchedRun, flow: History) -> Steps | None:
 
 def stalls_of(lines: Sequence[Heard], *, alone: bool) -> Iterator[list[Curve]]:
     """Yield the stalls of each line: times in which nothing arrives while it is shown that are
-    around its timeouts, last long enough, or are like a stall of another line at the same time: of
-    two lines that hardly differ none has a stall alone. A single line needs no look.
+    around its timeouts, or around the ends of times without a link and outages, or last long
+    enough. Other lines do not matter. A single line needs no look.
     """
-    each = [_own_stalls(one) for one in lines]
-    ends = [
-        (one.arrivals_s[after - 1], one.arrivals_s[after])
-        for one, after in zip(lines, each, strict=True)
-    ]
-    for place, (one, after) in enumerate(zip(lines, each, strict=True)):
-        others = chain(
-            *(zip(*ends[other], strict=True) for other in range(len(lines)) if other != place)
-        )
-        after = np.union1d(after, _alike(one, [*others]))
+    for one in lines:
+        after = _stalls(one)
         if not len(after):
             yield []
             continue
@@ -112,11 +102,19 @@ def stalls_of(lines: Sequence[Heard], *, alone: bool) -> Iterator[list[Curve]]:
         yield [Curve(STALL, "stalled", low, np.zeros(len(low)), look, **how)]
 
 
-def _own_stalls(one: Heard) -> Places:
-    """The places of the arrivals that end stalls of a line: around timeouts, and long ones."""
+def _stalls(one: Heard) -> Places:
+    """The places of the arrivals that end stalls of a line: around timeouts, around times without a
+    link, and long ones.
+    """
     at = np.concatenate([np.empty(0), *(marks.time_s for marks in one.timeouts)])
     after = np.searchsorted(one.arrivals_s, at, side="right")
-    long = np.flatnonzero(np.diff(one.arrivals_s) >= one.least_s) + 1
+    lengths = np.diff(one.arrivals_s)
+    long = np.flatnonzero(lengths >= one.least_s) + 1
+    begins, ends = np.array([*one.gaps], np.float64).reshape(-1, 2).T
+    around = np.searchsorted(one.arrivals_s, ends, side="right")
+    is_within = (around > 0) & (around < len(one.arrivals_s)) & (one.least_s < math.inf)
+    around, least = around[is_within], _OF_GAP * (ends - begins)[is_within]
+    long = np.union1d(long, around[lengths[around - 1] >= least])
     after = np.union1d(after, _shown(one, _while_sending(one, long)))
     found: Places = after[(after > 0) & (after < len(one.arrivals_s))].astype(np.int64)
     return found
@@ -135,17 +133,6 @@ def _while_sending(one: Heard, after: Places) -> Places:
     return after[np.array(waits, np.bool_)]
 
 
-def _alike(one: Heard, others: Sequence[tuple[float, float]]) -> Places:
-    """The places of the arrivals that end times like the stalls of other lines."""
-    found = [np.empty(0, np.int64)]
-    for low, high in others if one.least_s < math.inf else ():
-        first, last = np.searchsorted(one.arrivals_s, [low, high], side="right")
-        after = np.arange(max(1, int(first)), min(int(last) + 1, len(one.arrivals_s)))
-        long = one.arrivals_s[after] - one.arrivals_s[after - 1] >= _ALIKE * (high - low)
-        found.append(after[long & (one.arrivals_s[after - 1] < high)])
-    return _shown(one, np.unique(np.concatenate(found)))
-
-
 def _shown(one: Heard, after: Places) -> Places:
     """Those of times without arrivals, by the places of the arrivals that end them, in which the
     line is shown.
@@ -158,11 +145,10 @@ def _shown(one: Heard, after: Places) -> Places:
 
 def without_short_stalls(panel: Panel, room: Room) -> Panel:
     """Return a panel without times without arrivals that are shorter than a hundredth of the time
-    shown, but for those beside one of another line that is not; and without any if the timeouts in
-    them hide all.
+    shown, but for those beside one of another line that is not.
     """
     least = _LEAST_SHARE * (room.window[1] - room.window[0])
-    curves, are_seen = [], False
+    curves = []
     for one in panel.curves:
         kept = _long_enough(one, room.window, least)
         if kept is None or one.low is None or one.high is None:
@@ -175,31 +161,9 @@ def without_short_stalls(panel: Panel, room: Room) -> Panel:
                     kept |= (one.low < high) & (one.high > low)
         how: Any = {"low": one.low[kept], "high": one.high[kept]}
         one = replace(one, time_s=one.time_s[kept], value=one.value[kept], **how)
-        curves.append(one)
-        are_seen |= _is_seen(one, panel, room)
-    if not are_seen:
-        curves = [one for one in curves if one.label != STALL]
+        if kept.any():
+            curves.append(one)
     return replace(panel, curves=curves)
-
-
-def _is_seen(one: Curve, panel: Panel, room: Room) -> bool:
-    """Whether some of the times without arrivals of a line are seen beside the triangles of its
-    timeouts.
-    """
-    assert one.low is not None
-    assert one.high is not None
-    half = EVENTS["timeout"].size * room.point_s / 2
-    mine = (mark for mark in panel.curves if (mark.flow, mark.scheme) == (one.flow, one.scheme))
-    times = [mark.time_s for mark in mine if mark.draw in GROUPS["timeouts"][:2]]
-    at = np.concatenate([np.empty(0), *times])
-    for low, high in zip(one.low.tolist(), one.high.tolist(), strict=True):
-        shown = np.linspace(max(low, room.window[0]), min(high, room.window[1]), _INSTANTS)
-        is_free = np.ones(_INSTANTS, np.bool_)
-        for time in at[(at > low - half) & (at < high + half)].tolist():
-            is_free &= np.abs(shown - time) > half
-        if is_free.mean() * (shown[-1] - shown[0]) >= _LEAST_SEEN_PT * room.point_s:
-            return True
-    return False
 
 
 def _long_enough(one: Curve, window: tuple[float, float], least: float) -> NDArray[np.bool_] | None:

@@ -114,6 +114,12 @@ def draw_curve(
     if one.draw in ("steps", "queue"):
         time = with_room(time, value, room, of_intervals=one.of_intervals)
     look = _look_of(one)
+    if one.draw == "area" and one.look is not None and not one.flow:
+        # Of several rates none is an area.
+        thin_rate: Any = {"linewidth": 0.6, "drawstyle": "steps-post", "zorder": 0.4}
+        axes.plot(time, value, color=look.colour, **thin_rate)
+        axes.plot([], [], color="0.5", linewidth=0.6, label=one.label)
+        return
     if one.draw == "area":
         # The amount that a sender has in the network is no property of the link.
         fill: Any = (
@@ -301,12 +307,12 @@ def _row_of(one: Curve) -> int:
 
 
 def _counts(panel: Panel, row: int) -> Iterator[str]:
-    """Yield how many events of each kind a row of marks is of."""
+    """Yield how many events of each kind a row of marks is of, in the order of the legend."""
+    mine = [one for one in panel.curves if one.in_row and _row_of(one) == row]
     for draws, word in _COUNTED:
-        mine = (one for one in panel.curves if one.in_row and _row_of(one) == row)
-        count = sum(one.events for one in mine if one.draw in draws)
-        if count:
-            yield f"{count:,} {word}"
+        counts = (sum(one.events for one in mine if one.draw == draw) for draw in draws)
+        if each := [f"{count:,}" for count in counts if count]:
+            yield f"{' + '.join(each)} {word}"
 
 
 def line_sample(place: int) -> Any:
@@ -360,8 +366,8 @@ def _draw_stalls(axes: Axes, one: Curve, rows: Mapping[int, float]) -> None:
     assert one.high is not None
     colour = "0.3" if one.look is None else _look_of(one).colour
     height = rows[EVENTS["timeout"].row if one.look is None else one.look]
-    # Their ends tell them from the thin lines of maxima; those of a playback are thick.
-    thin: Any = {"linewidth": 0.8, "marker": "|", "ms": 4, "mew": 0.8, "zorder": 5.8}
+    # Their ends are seen beside a timeout that hides the line; those of a playback are thick.
+    thin: Any = {"linewidth": 0.8, "marker": "|", "ms": 5.5, "mew": 0.8, "zorder": 6.2}
     if one.label != STALL:
         thin = {"linewidth": 3.0, "solid_capstyle": "butt", "zorder": 5.8}
     across = axes.get_xaxis_transform()

@@ -24,9 +24,7 @@ from midflight.plot.curves import (
     Stretch,
     Values,
     WatchedRun,
-    averaged,
     each_line,
-    held_in,
     inside,
     is_alone,
     nice,
@@ -44,6 +42,7 @@ from midflight.plot.history import (
     usual_flow,
 )
 from midflight.plot.line_looks import looks_of_flows
+from midflight.plot.link_rates import rate_in_use, rates_of
 from midflight.plot.marks import GROUPS, check_marks, timeouts
 from midflight.plot.options import as_names, time_words
 from midflight.plot.queues import INTERVALS, queue_panel
@@ -492,10 +491,7 @@ def longest(runs: Sequence[WatchedRun]) -> WatchedRun:
 def _throughput(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
     longest_run = longest(runs)
     edges = bin_edges(window, interval, longest_run.end_ns / NS_PER_S, longest_run.cuts)
-    # Its first mean is over a whole interval, as those of the lines are.
-    begin = min([window[0], *edges[:1].tolist()])
-    rate = averaged(rate_in_use(longest_run, (begin, window[1])), edges)
-    curves, found = [rate], []
+    curves, found = rates_of(runs, window, edges), []
     for run, flow, how in each_line(runs):
         at, bits = flow.times("rcv") / NS_PER_S, 8 * flow.sizes("rcv")
         # Where the packets' sizes are unknown, all segments are full.
@@ -509,8 +505,8 @@ def _throughput(runs: Sequence[WatchedRun], window: tuple[float, float], interva
             value = np.append(means, means[-1])
             line = Curve(draw="steps", time_s=edges, value=value, of_intervals=True, **how)
             marks = timeouts(flow, line, alone=is_alone(runs))
-            heard = Heard(at, line, marks, least_stall_s(run, flow), pipe_of_workload(run, flow))
-            found.append(heard)
+            least, pipe = least_stall_s(run, flow), pipe_of_workload(run, flow)
+            found.append(Heard(at, line, marks, least, pipe, run.gaps))
     for one, stalls in zip(found, stalls_of(found, alone=is_alone(runs)), strict=True):
         curves += [one.line, *stalls, *one.timeouts]
     drawn = [one for one in curves if len(one.time_s)]
@@ -531,56 +527,6 @@ def _edges(run: WatchedRun, flow: History, window: tuple[float, float], interval
     ]
     ends = sorted([*at, begin, *own])
     return bin_edges((begin, window[1]), interval, flow.end_ns / NS_PER_S, ends)
-
-
-def rate_in_use(run: WatchedRun, window: tuple[float, float]) -> Curve:
-    """The rate of the link in use, in Mbit/s."""
-    times: list[Values] = []
-    values: list[Values] = []
-    at = {}
-    for stretch in run.stretches:
-        link = run.link_of(stretch.link) if stretch.link else None
-        start, end = stretch.from_ns / NS_PER_S, stretch.until_ns / NS_PER_S
-        if link is None:
-            times.append(np.array([start]))
-            values.append(np.array([0.0 if not stretch.link else np.nan]))
-            continue
-        if link not in at:
-            at[link] = _rate_of(run, link)
-        time, rate = at[link]
-        first = max(0, int(np.searchsorted(time, start, side="right")) - 1)
-        last = max(first + 1, int(np.searchsorted(time, end)))
-        some, rates = np.maximum(time[first:last], start), rate[first:last].copy()
-        if len(rates) > 1 and link not in run.recorded_rates:
-            # A sample from before the link was in use does not describe it.
-            rates[0] = rates[1]
-        new = np.concatenate([[True], np.diff(rates) != 0])
-        times.append(some[new])
-        values.append(rates[new])
-    none = np.empty(0)
-    time = np.concatenate([none, *times])
-    value = np.concatenate([none, *values])
-    time, value = held_in(time, value, window, run.end_ns / NS_PER_S)
-    return Curve(f"rate of the link{run.way}", "area", time, value)
-
-
-def _rate_of(run: WatchedRun, link: int) -> tuple[Values, Values]:
-    """The rate of a link in Mbit/s, from instants in seconds on: at the points of its recording, or
-    as sampled. A sampled change is at the instant of the path's, if one is between the samples.
-    """
-    if link in run.recorded_rates:
-        time_ns, bps = run.recorded_rates[link]
-        return np.array(time_ns) / NS_PER_S, np.array(bps) / 1e6
-    sampled = (run.sampled(link, name) for name in ("time_ns", "rate_bps", "up"))
-    time, rate, up = sampled
-    time, value = time / NS_PER_S, rate * up / 1e6
-    changed = np.flatnonzero(np.diff(value)) + 1
-    cuts = np.array(run.cuts)
-    if len(cuts) and len(changed):
-        near = cuts[np.maximum(np.searchsorted(cuts, time[changed], side="right") - 1, 0)]
-        is_between = (near >= time[changed - 1]) & (near <= time[changed])
-        time[changed[is_between]] = near[is_between]
-    return time, value
 
 
 def _timed(

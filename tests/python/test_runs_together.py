@@ -1,0 +1,81 @@
+"""Figures over time of several runs: whose links and marks are drawn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from midflight import Flow, Link, Scenario
+from midflight.plot import figure_of, plot_over_time
+from midflight.plot.band import band_height
+from midflight.plot.line_looks import look_of
+from midflight.plot.panels import over_time_figure, shown_panels
+from midflight.plot.watched import watch
+
+
+def _gaps(count: int) -> dict[str, Any]:
+    each = [f"{100 * (one + 1)} ms" for one in range(count)]
+    return {gap: Scenario.read("wifi-to-lte", sets={"handoffs.0.gap": gap}) for gap in each}
+
+
+@pytest.mark.parametrize("count", [2, 5])
+def test_each_run_has_its_links_and_its_rate(count: int) -> None:
+    runs = watch(_gaps(count), kinds=["throughput"])
+    window, panels = shown_panels(runs, ["throughput"])
+    rates = [one for one in panels[0].curves if one.draw == "area"]
+    assert [one.look for one in rates] == [run.looks[0] for run in runs]
+    for number, one in enumerate(rates):
+        # There is none in its own gap.
+        at = np.array([0.29, 0.31, 0.29 + 0.1 * (number + 1), 0.31 + 0.1 * (number + 1)])
+        held = one.value[np.searchsorted(one.time_s, at, side="right") - 1]
+        assert (held > 0).tolist() == [True, False, False, True]
+    figure = over_time_figure(runs, panels, window)
+    band, axes = figure.axes
+    # The names of the links, one above the other, and the marker of each line.
+    assert [text.get_text() for text in band.texts].count("lte") == count
+    markers = [one for one in band.lines if one.get_marker() != "None"]
+    assert len(markers) == count
+    assert band_height(5) < 5 * band_height(1)
+    thin = {one.get_color() for one in axes.lines if one.get_linewidth() == 0.6}
+    assert {look_of(run.looks[0]).colour for run in runs} <= thin
+    assert axes.get_title("right").splitlines()[0].startswith("means of")
+
+
+def test_rates_that_change_often_are_not_drawn_over_each_other() -> None:
+    drive = {"time_s": [*range(60)], "rate_mbps": [5.0 + one % 7 for one in range(60)]}
+    link = Link(delay="20 ms", queue="50 packets", trace=drive)
+    named = {
+        delay: Scenario(
+            links={"cell": Link(delay=delay, queue=link.queue, trace={**drive, "rate_mbps": rate})},
+            flows={"a": Flow()},
+            end="30 s",
+        )
+        for delay, rate in (("20 ms", drive["rate_mbps"]), ("30 ms", drive["rate_mbps"][::-1]))
+    }
+    _, (panel,) = shown_panels(watch(named, kinds=["throughput"]), ["throughput"])
+    assert "area" not in {one.draw for one in panel.curves}
+
+
+def test_a_run_that_is_the_same_as_another_shares_its_rows(tmp_path: Path) -> None:
+    table = tmp_path / "x.csv"
+    schemes = ["sack", "freeze", "bbr-linux"]
+    how: Any = {"schemes": schemes, "csv": table}
+    figure = figure_of(plot_over_time, "drive-test", ["throughput", "queue"], **how)
+    counts = [text.get_text() for text in figure.axes[-1].texts]
+    assert len([one for one in counts if one.endswith("lost")]) == 2
+    # The table has those of each.
+    assert "lost: the queue is full,download,freeze" in table.read_text()
+
+
+def test_rows_say_how_many_packets_are_lost_to_the_queue_and_to_the_link() -> None:
+    runs = watch("wifi-to-lte", kinds=["queue"], schemes=["sack", "enhanced"])
+    window, panels = shown_panels(runs, ["queue"])
+    figure = over_time_figure(runs, panels, window)
+    causes = [run.flows[0].lost_by_cause() for run in runs]
+    expected = [f"{len(one['full'][0])} + {len(one['broken'][0])} lost" for one in causes]
+    assert [text.get_text() for text in figure.axes[-1].texts] == expected
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert names.index("lost: the queue is full") < names.index("lost: the link is down")
