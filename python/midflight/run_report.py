@@ -381,7 +381,7 @@ def late_lines(outcomes: Sequence[Outcome], runs: Sequence[WatchedRun]) -> list[
     """How many frames of each call in these runs, of an outcome each, are late, and when they were
     made; nothing of one without such frames.
     """
-    from midflight.plot.applications import deadlines_of, frames_of, has_events
+    from midflight.plot.applications import calls_of, frames_of, has_events
     from midflight.plot.style import labelled
 
     outcome = outcomes[0]
@@ -389,7 +389,7 @@ def late_lines(outcomes: Sequence[Outcome], runs: Sequence[WatchedRun]) -> list[
     flows = [flow for one in runs for flow in one.flows if flow.flow in calls]
     if not flows or outcome.plan.stack == "linux":
         return []
-    deadlines = deadlines_of(outcome.plan)
+    described = calls_of(outcome.plan)
     several = json.loads(outcome.plan.canonical)["runs"] > 1
     lines = []
     made = [
@@ -403,7 +403,7 @@ def late_lines(outcomes: Sequence[Outcome], runs: Sequence[WatchedRun]) -> list[
     for flow, of in zip(flows, made, strict=True):
         if not has_events(flow):
             continue
-        found = frames_of(flow, deadlines.get(flow.flow))
+        found = frames_of(flow, described.get(flow.flow))
         late = found.made_s[found.is_late]
         if not len(late) and not len(found.lost_s):
             continue

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from midflight import Scenario, _core, workloads
+from midflight.plot.watched import panels_of, watch
 from midflight.sweep import Sweep
 
 FAST = """\
@@ -166,6 +167,18 @@ def test_frames_and_objects_are_drawn(tmp_path: Path) -> None:
     last = max(float(row["high"]) for row in objects)
     assert last == pytest.approx(table.column("load_ns")[0] / 1e9, abs=1e-6)
     assert float(objects[1]["low"]) == float(objects[0]["high"])
+
+
+@pytest.mark.parametrize("end", ["9.97 s", "9.98 s", "9.99 s", "10 s", "10.01 s", "20 s"])
+def test_a_figure_has_as_many_frames_as_the_table(end: str) -> None:
+    """Of a call of 10 s, also those that were made just before the end of the run."""
+    scenario = Scenario.read(
+        "call-handoff", sets={"end": end, "flows.call.set.call_length": "10 s"}
+    )
+    (panel,) = panels_of(watch(scenario, kinds=["frames"]), ["frames"], (0.0, 30.0))
+    table = scenario.run().flows
+    made, late = (table.column(name)[0] for name in ("frames", "frames_late"))
+    assert panel.detail == f"{late} of {made} frames late"
 
 
 APPS = """\

@@ -70,26 +70,28 @@ def frames_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interv
     """
     found, marks = [], []
     for run, flow, how in _lines(runs, "frames"):
-        frames = frames_of(flow, run.deadlines.get(flow.flow))
+        frames = frames_of(flow, run.calls.get(flow.flow))
         seen = inside(frames.made_s, window)
         made, took, is_late = frames.made_s[seen], frames.took_s[seen], frames.is_late[seen]
         lost = frames.lost_s[inside(frames.lost_s, window)]
         edges = bin_edges(window, interval, flow.end_ns / NS_PER_S, run.cuts)
         found.append(Times(how, edges, made, took))
-        marks.append((how, made, took, is_late, lost))
+        # As many as the tables of a run count: the last ones may not have been read at its end.
+        count = len(made) + len(lost) + int(np.count_nonzero(frames.open_s < window[1]))
+        marks.append((how, made, took, is_late, lost, count))
     several = len(found) > 1
     unit, scale = unit_of(found)
     if several:
         curves, detail = lines_of(found, interval, scale)
     else:
         curves, detail = [], ""
-        for how, made, took, is_late, lost in marks:
-            said = [f"{is_late.sum():,} of {len(made) + len(lost):,} frames late"]
+        for how, made, took, is_late, lost, count in marks:
+            said = [f"{is_late.sum():,} of {count:,} frames late"]
             said += [f"{len(lost):,} not read"] if len(lost) else []
             detail = ", ".join(said)
             dots: dict[str, Any] = {**how, "draw": "dots", "label": "in time"}
             curves.append(Curve(time_s=made[~is_late], value=took[~is_late] * scale, **dots))
-    for how, made, took, is_late, lost in marks:
+    for how, made, took, is_late, lost, _ in marks:
         aux: dict[str, Any] = {**how, "in_row": several, "label": EVENTS["late"].label}
         curves.append(Curve(draw="late", time_s=made[is_late], value=took[is_late] * scale, **aux))
         aux |= {"in_row": True, "label": EVENTS["unread"].label}
@@ -98,9 +100,9 @@ def frames_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interv
     curves = [one for one in curves if len(one.time_s)]
     # Calls with the same deadline have one line; others have the colours of their calls.
     deadlines = {
-        run.deadlines[flow.flow]: how["look"]
+        run.calls[flow.flow].deadline_s: how["look"]
         for run, flow, how in each_line(runs)
-        if flow.flow in run.deadlines
+        if flow.flow in run.calls
     }
     end = min(window[1], max(run.end_ns for run in runs) / NS_PER_S)
     for deadline, look in sorted(deadlines.items()) if curves else ():

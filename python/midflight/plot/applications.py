@@ -7,9 +7,10 @@ workload has no curve here.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +23,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "OF_APPLICATIONS",
+    "Call",
     "Frames",
     "buffer_of",
-    "deadlines_of",
+    "calls_of",
     "frames_of",
     "has_events",
     "objects_of",
@@ -98,6 +100,13 @@ def stalls_of(flow: History) -> list[tuple[float, float]]:
     return found
 
 
+class Call(NamedTuple):
+    """A call in a scenario, in seconds: its deadline, and for how long it makes frames."""
+
+    deadline_s: float
+    length_s: float
+
+
 @dataclass(frozen=True)
 class Frames:
     """The frames of a call that were read, in the order of their creation: when, and their delays,
@@ -110,18 +119,20 @@ class Frames:
     #: When those were made that were not read by the end of the run or by their deadline, if that
     #: is later.
     lost_s: Values
+    #: When those were made that the end of the run leaves until their deadline to be read.
+    open_s: Values
 
 
-def frames_of(flow: History, deadline_s: float | None = None) -> Frames:
-    """Return the frames of a call; one that is not read is lost only after its deadline, if that is
-    known.
+def frames_of(flow: History, call: Call | None = None) -> Frames:
+    """Return the frames of a call; one that is not read is lost only after its deadline, if what
+    the scenario says of the call is known.
     """
     at, took = flow.times("frame", "late_frame"), flow.values("frame", "late_frame")
     late_rows = flow.rows("late_frame")
     is_late = np.isin(flow.rows("frame", "late_frame"), late_rows)
     numbers = np.array([int(one) for one in flow.details("frame", "late_frame")], np.int64)
     made = (at - took) / NS_PER_S
-    lost = np.empty(0)
+    lost = still_open = np.empty(0)
     if len(numbers) > 1:
         first, last = int(numbers.argmin()), int(numbers.argmax())
         interval = (made[last] - made[first]) / max(1, numbers[last] - numbers[first])
@@ -129,18 +140,24 @@ def frames_of(flow: History, deadline_s: float | None = None) -> Frames:
         # Until the end of the run, or until the call was over.
         is_over = len(flow.times("done")) > 0
         end_s = flow.end_ns / NS_PER_S
-        many = int(numbers.max()) + 1 if is_over else int((end_s - begin) / interval + 1e-9) + 1
+        until_s = end_s if call is None else min(end_s, begin + call.length_s)
+        # None is made at the instant of the end.
+        made_until = math.ceil((until_s - begin) / interval - 1e-6)
+        many = int(numbers.max()) + 1 if is_over else made_until
         missing = np.setdiff1d(np.arange(many), numbers)
-        lost = begin + missing * interval
-        lost = lost[lost + (deadline_s or 0.0) <= end_s]
+        unread = begin + missing * interval
+        has_passed = unread + (call.deadline_s if call else 0.0) <= end_s
+        lost, still_open = unread[has_passed], unread[~has_passed]
     # Streams of a connection may be read in another order.
     order = np.argsort(made, kind="stable")
-    return Frames(made[order], took[order] / NS_PER_S, is_late[order], lost)
+    return Frames(made[order], took[order] / NS_PER_S, is_late[order], lost, still_open)
 
 
-def deadlines_of(source: RunSource, policies: Policies | None = None) -> Mapping[str, float]:
-    """Return the deadlines of frames of a scenario's calls, in seconds, by the flows' names."""
-    return _times_of(source, policies, "call", "call_deadline")
+def calls_of(source: RunSource, policies: Policies | None = None) -> Mapping[str, Call]:
+    """Return what a scenario says of its calls, by the flows' names."""
+    deadlines = _times_of(source, policies, "call", "call_deadline")
+    lengths = _times_of(source, policies, "call", "call_length")
+    return {name: Call(deadlines[name], lengths[name]) for name in deadlines}
 
 
 def segments_of(source: RunSource, policies: Policies | None = None) -> Mapping[str, float]:

@@ -15,6 +15,7 @@ from midflight.plot.holes import Followed, Hole
 
 if TYPE_CHECKING:
     from midflight._core import Setup, Table
+    from midflight.plot.applications import Call
 
 __all__ = [
     "Curve",
@@ -151,8 +152,8 @@ class WatchedRun:
     path: str = ""
     #: What the recordings of its links have, by their names.
     recorded: Mapping[str, Followed] = field(default_factory=dict)
-    #: The deadlines of the frames of those that are calls, in seconds, by their names.
-    deadlines: Mapping[str, float] = field(default_factory=dict)
+    #: What the scenario says of those that are calls, by their names.
+    calls: Mapping[str, Call] = field(default_factory=dict)
     #: How long a segment of those that are videos plays, in seconds, by their names.
     segments: Mapping[str, float] = field(default_factory=dict)
     #: The time shown, in seconds, if that is not the whole run.

@@ -401,7 +401,8 @@ def _application(run: WatchedRun, flow: History, every: int) -> dict[str, Any]:
         found["buffer"] = steps_data(Steps(_ns(time), level))
         found["stalls"] = [[_whole(begin), _whole(end)] for begin, end in stalls_of(flow)]
     if workload == OF_APPLICATIONS["frames"]:
-        frames = frames_of(flow, run.deadlines.get(flow.flow))
+        call = run.calls.get(flow.flow)
+        frames = frames_of(flow, call)
         kept = frames.is_late | (np.arange(len(frames.made_s)) % every == 0)
         took_ms = (frames.took_s[kept] * 1e3).astype("<f4")
         found["frames"] = {
@@ -409,7 +410,7 @@ def _application(run: WatchedRun, flow: History, every: int) -> dict[str, Any]:
             "took": base64.b64encode(took_ms.tobytes()).decode("ascii"),
             "late": packed(frames.is_late[kept]),
             "lost": packed(_ns(frames.lost_s)),
-            "deadline": 1e3 * run.deadlines[flow.flow] if flow.flow in run.deadlines else None,
+            "deadline": 1e3 * call.deadline_s if call else None,
         }
     if workload == OF_APPLICATIONS["objects"]:
         numbers, begins, ends = objects_of(flow)

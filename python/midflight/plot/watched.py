@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from midflight.plot.application_panels import buffer_panel, frames_panel, objects_panel
-from midflight.plot.applications import OF_APPLICATIONS, deadlines_of, has_events, segments_of
+from midflight.plot.applications import OF_APPLICATIONS, calls_of, has_events, segments_of
 from midflight.plot.bins import LEAST_SHARE, bin_edges
 from midflight.plot.curves import (
     Curve,
@@ -230,7 +230,7 @@ def watched_runs(
         name: one if isinstance(one, SetupSource) else plan_of(one, policies=policies)
         for name, one in (source if isinstance(source, Mapping) else {"": source}).items()
     }
-    deadlines = {name: deadlines_of(one, policies) for name, one in by_name.items()}
+    calls = {name: calls_of(one, policies) for name, one in by_name.items()}
     segments = {name: segments_of(one, policies) for name, one in by_name.items()}
     recorded = {name: followed_of(one, policies) for name, one in by_name.items()}
     paths = _paths(by_name, policies) if isinstance(source, Mapping) else {}
@@ -250,7 +250,7 @@ def watched_runs(
             few = not schemes and len(names) * len(by_name) <= _MOST_ALL
             names = names if few else names[:1] if schemes else [usual_flow(source, names)]
         how_run: Any = {"path": paths.get(name_of_source, "")}
-        how_run |= {"deadlines": deadlines[name_of_source], "recorded": recorded[name_of_source]}
+        how_run |= {"calls": calls[name_of_source], "recorded": recorded[name_of_source]}
         how_run |= {"segments": segments[name_of_source]}
         one = WatchedRun(scheme, setup, [], names=names_of(source), **how_run)
         names = names[:most_flows]
