@@ -324,7 +324,7 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
     """
     from midflight.plot.axis import axis_data, axis_figure, pooled_axes
     from midflight.plot.names import column_name
-    from midflight.plot.paired import lacks_pairs, paired_maps, paired_shown
+    from midflight.plot.paired import lacks_pairs, paired_maps, paired_shown, separated_axes
     from midflight.plot.spread import spread_figure, spread_of
     from midflight.plot.style import SERIES, figure_bytes, labelled
     from midflight.plot.tables import read_columns
@@ -362,6 +362,13 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
     elif mapped is not None and mapped.y != "value" and not summary.has_intervals:
         # As the figure of `midflight plot`: the map has both axes.
         paired = None
+    elif compared_in_pairs and paired is None and mapped is None:
+        # Its lines and maps would be too many: as that figure, it pools all but one axis.
+        first = separated_axes(compared_in_pairs)[:1]
+        again = [key for key in asked.axes if key in (*first, asked.compare)]
+        compared_in_pairs = Summary.of(asked, folder, metric, again).comparison_columns()
+        over = [key for key, values in asked.axes.items() if len(values) > 1 and key not in again]
+        paired = paired_shown(compared_in_pairs)
     if paired is not None:
         how: Any = {"value": paired.value, "x": paired.x, "by": paired.by, "samples": over}
         change = spread_of(compared_in_pairs, "interval", **how)

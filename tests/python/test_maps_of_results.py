@@ -268,13 +268,51 @@ def test_too_many_lines_of_a_comparison_are_maps(
     said = capsys.readouterr().err
     assert "the figure shows the change of each pair" in said
     assert f"--kind heatmap --x {GAP} --y {RATE} --value ratio --by value" in said
-    # With fewer lines they are intervals; where neither is shown, a note says so.
+    # With fewer lines they are intervals.
     assert main([*words, "--where", f"{RATE}=5Mbit/s"]) == 0
     assert f"--kind interval --x {GAP} --y ratio --by value" in capsys.readouterr().err
-    assert main([*words, "--kind", "interval"]) == 0
+
+
+def test_changes_with_too_many_lines_are_pooled_over_all_but_one_axis(
+    swept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "x.csv"
+    words = ["plot", str(swept), "--out", str(tmp_path / "x.png"), "--csv", str(table)]
+    assert main([*words, "--x", RATE]) == 0
     said = capsys.readouterr().err
-    assert "the figure does not show the change of each pair" in said
-    assert "keep one value of an axis with --where" in said
+    assert "the figure shows the change of each pair" in said
+    assert f"{swept} --kind interval --x {RATE} --y ratio" in said
+    assert f"each change is over all values of {GAP}; --x {GAP} shows it at each" in said
+    drawn = list(csv.DictReader(table.open(newline="")))
+    # The ratio of the means over all gaps and seeds, in per cent.
+    with (swept / "flows.csv").open(newline="") as file:
+        flows = list(csv.DictReader(file))
+
+    def mean(scheme: str, rate: str) -> float:
+        times = [float(one["duration_ns"]) for one in flows if one[SCHEME] == scheme]
+        rates = [one[RATE] for one in flows if one[SCHEME] == scheme]
+        return float(np.mean([t for t, r in zip(times, rates, strict=True) if r == rate]))
+
+    assert len(drawn) == 10
+    for row in drawn:
+        rate = f"{row[RATE]}Mbit/s"
+        change = 100 * (mean(row["line"], rate) / mean("sack", rate) - 1)
+        assert float(row["mean"]) == pytest.approx(change)
+        assert (row["over"], row["samples"], row["pairs"]) == ("runs", "2", "12")
+    # Python draws the same, and so does the kind alone, over the longest axis.
+    plot_axis(swept, tmp_path / "x.png", x=RATE, csv=tmp_path / "y.csv")
+    assert (tmp_path / "y.csv").read_bytes() == table.read_bytes()
+    (axes,) = figure_of(plot_spread, swept, "interval").axes
+    assert axes.get_xlabel().startswith("Gap of the handoff")
+    # An axis that the comparison pools can be asked for, in lines and maps.
+    assert main([*words, "--x", "seed"]) == 0
+    assert {row["seed"] for row in csv.DictReader(table.open(newline=""))} == {"1", "2"}
+    maps = ["--kind", "heatmap", "--value", "ratio", "--x", GAP, "--y", "seed"]
+    assert main([*words, *maps]) == 0
+    assert len(list(csv.DictReader(table.open(newline="")))) == 24
+    # What has other values than the sweep's shows its values.
+    assert main([*words, "--x", RATE, "--by", SCHEME]) == 0
+    assert {row["measure"] for row in csv.DictReader(table.open(newline=""))} == {"duration_ns"}
 
 
 @pytest.mark.parametrize(

@@ -73,8 +73,10 @@ def test_values_reports_and_python_have_the_sweeps_metric(stalls: Path, tmp_path
     assert {row["measure"] for row in drawn(stalls, tmp_path, "--kind", "median")} == {"stall_ns"}
     assert {row["measure"] for row in drawn(stalls, tmp_path, "--kind", "cdf")} == {"stall_ns"}
     table = tmp_path / "python.csv"
-    plot_axis(stalls, tmp_path / "x.svg", csv=table)
+    plot_axis(stalls, tmp_path / "x.svg", by=[SCHEME], csv=table)
     assert {row["measure"] for row in rows_of(table)} == {"stall_ns"}
+    plot_axis(stalls, tmp_path / "x.svg", csv=table)
+    check_is_comparison(rows_of(table), stalls / "comparison-stall_ns.csv", "stall_ns")
     plot_spread(Sweep.read(stalls), tmp_path / "x.svg", "interval", csv=table)
     check_is_comparison(rows_of(table), stalls / "comparison-stall_ns.csv", "stall_ns")
     plot_spread(stalls, tmp_path / "x.svg", "interval", value="difference", csv=table)

@@ -249,11 +249,18 @@ def test_the_data_of_a_figure_are_the_same_from_the_command_and_from_python(
     paired: Path, tmp_path: Path
 ) -> None:
     out, one, other = tmp_path / "x.svg", tmp_path / "one.csv", tmp_path / "other.csv"
-    for kind in ("median", "cdf", "box", "interval", "heatmap"):
-        words = ["plot", str(paired), "--kind", kind, "--out", str(out), "--csv", str(one)]
-        assert main(words) == 0
-        how: Any = {"csv": other}
-        plot_axis(paired, out, **how) if kind == "median" else plot_spread(paired, out, kind, **how)
+    words = ["plot", str(paired), "--out", str(out), "--csv", str(one)]
+    how: Any = {"csv": other}
+    for kind in (None, "median", "cdf", "box", "interval", "heatmap"):
+        assert main([*words, *([] if kind is None else ["--kind", kind])]) == 0
+        if kind is None:
+            # Without options both show the comparison.
+            assert "ratio" in one.read_text()
+            plot_axis(paired, out, **how)
+        elif kind == "median":
+            plot_axis(paired, out, y="duration_ns", **how)
+        else:
+            plot_spread(paired, out, kind, **how)
         assert one.read_bytes() == other.read_bytes()
     assert "0.000000" not in one.read_text()
 

@@ -184,12 +184,13 @@ def instants(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_figure_says_that_flows_were_done_before_the_handoff(instants: Path) -> None:
     words = "2 of 6 flows were done before the handoff"
-    (axes,) = figure_of(plot_axis, instants, x=AT).axes
+    (axes,) = figure_of(plot_axis, instants, x=AT, y="duration_ns").axes
     assert words in said_in(axes)
     for kind in ("box", "cdf"):
         (axes,) = figure_of(plot_spread, instants, kind, value="duration_ns").axes
         assert words in said_in(axes)
-    (axes,) = figure_of(plot_axis, instants, x=AT, where={"met_handoff": "1"}).axes
+    where = {"met_handoff": "1"}
+    (axes,) = figure_of(plot_axis, instants, x=AT, y="duration_ns", where=where).axes
     assert "done before" not in said_in(axes)
 
 
@@ -199,17 +200,20 @@ def test_what_gives_a_curve_over_pooled_instants_is_named(
     words = ["plot", str(instants), "--out", str(tmp_path / "x.png")]
     assert main(words) == 0
     said = capsys.readouterr().err
-    assert f"--kind median --x {AT} is a curve" in said
-    assert f"midflight sweep --by {AT}" in said
-    assert main([*words, "--kind", "median"]) == 0
-    assert "midflight sweep" not in capsys.readouterr().err
+    assert f"each change is over all values of {AT}; --x {AT} shows it at each of them" in said
+    assert main([*words, "--x", AT]) == 0
+    assert "over all values" not in capsys.readouterr().err
     asked = ["--kind", "heatmap", "--x", AT, "--y", "value", "--value", "ratio"]
-    assert main([*words, *asked]) == 2
+    assert main([*words, *asked]) == 0
+    capsys.readouterr()
+    # The file of the comparison has no such axis.
+    file = instants / "comparison.csv"
+    assert main(["plot", str(file), *words[2:], *asked]) == 2
     said = capsys.readouterr().err
     assert f"--x {AT}: the comparison" in said
     assert f"--by {AT}, which compares at each of them" in said
     with pytest.raises(MidflightError, match="pools its values; run the sweep again"):
-        plot_spread(instants, tmp_path / "x.png", "heatmap", x=AT, y="value", value="ratio")
+        plot_spread(file, tmp_path / "x.png", "heatmap", x=AT, y="value", value="ratio")
 
 
 @pytest.mark.parametrize(

@@ -545,7 +545,7 @@ def test_a_sweep_has_usual_figures(
     # Python has the same; a table alone has none.
     for path in (plot_axis(swept, out, csv=tmp_path / "a.csv"), plot_spread(swept, out, "box")):
         assert path == Path(out)
-    assert {row["line"] for row in rows_of(tmp_path / "a.csv")} == {"sack", "freeze"}
+    assert {row["measure"] for row in rows_of(tmp_path / "a.csv")} == {"ratio"}
     for draw in (
         lambda: plot_axis(swept / "flows.csv", out, y="sent"),
         lambda: plot_spread(swept / "flows.csv", out, "cdf"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -12,7 +11,6 @@ from midflight.cli.result_files import destination
 from midflight.run_tables import write_cells
 
 if TYPE_CHECKING:
-    from midflight.plot.axis import AxisData
     from midflight.plot.usual import Shown
 
 __all__ = ["plot_results", "write_rows"]
@@ -42,6 +40,7 @@ def plot_results(
         pooled_axes,
         pooled_flows,
     )
+    from midflight.plot.medians import has_few_medians
     from midflight.plot.paired import (
         by_value,
         check_comparison_axis,
@@ -56,7 +55,7 @@ def plot_results(
     from midflight.plot.spread import spread_figure, spread_of, spread_rows
     from midflight.plot.style import SERIES, check_format, figure_bytes
     from midflight.plot.tables import check_is_table, read_columns
-    from midflight.plot.usual import Shown, usual_rows, usual_shown
+    from midflight.plot.usual import Shown, maps_instead, usual_rows, usual_shown
 
     measured = value
     if kind != "heatmap":
@@ -80,7 +79,7 @@ def plot_results(
     paired = paired_figure(source, kind, asked, kept, has_by=bool(by))
     folder, asked_rows = source, kept
     if paired is not None:
-        kind, source, shown = paired[0], str(paired[1]), paired[2]
+        kind, source, shown = paired.kind, str(paired.file), paired.shown
     else:
         kind, source = kind or "median", str(source_of(source, measured))
         shown = usual_shown(source, kind, asked, has_by=bool(by), where=kept)
@@ -102,8 +101,10 @@ def plot_results(
     x, measured, by = shown.x, shown.value, shown.by
     if kind == "heatmap":
         y = shown.y
+    is_again = paired is not None and paired.columns is not None
     try:
-        columns = read_columns(source, measured)
+        again = None if paired is None else paired.columns
+        columns = read_columns(source, measured) if again is None else again
     except OSError as error:
         raise UserError(f'cannot read "{source}": {error.strerror or error}') from error
     samples = samples_of(source, columns)
@@ -122,11 +123,9 @@ def plot_results(
         note_unmet(columns, measured, {*by, *kept, x, y})
     rows: Iterable[Sequence[object]]
     data = axis_data(columns, x=str(x), y=measured, by=by, where=kept) if kind == "median" else None
-    if is_usual and asked.x is None and data is not None and few_medians(data):
-        # Runs that finish at some values of a setting are not pooled with those that do not.
-        maps = usual_shown(source, "heatmap", asked, has_by=False, where=kept)
-        pools = pooled_axes(columns, measured, {x, *by}, kept)
-        if None not in (maps.x, maps.y) and pools:
+    if is_usual and asked.x is None and data is not None and has_few_medians(data.lines):
+        maps = maps_instead(source, asked, shown, columns, kept)
+        if maps is not None:
             kind, data, shown = "heatmap", None, maps
             x, y, by = maps.x, maps.y, maps.by
             sides = {x, y}
@@ -148,16 +147,20 @@ def plot_results(
     if pooled:
         each = ", ".join(f"{name} ({count} values)" for name, count in pooled)
         note(f"pooled: {each}; --where {pooled[0][0]}=VALUE keeps one")
+    options = chosen_words(shown, kind)
+    if is_again:
+        # Lines of the compared values are the usual ones.
+        source, options = folder, chosen_words(shown._replace(by=[]), kind)
     if paired is not None and is_change:
         note(
             "the figure shows the change of each pair, which the spread over all runs would hide: "
-            f"{source} --kind {kind} {chosen_words(shown, kind)}; --kind median shows the values"
+            f"{source} --kind {kind} {options}; --kind median shows the values"
         )
-        if words := curve_words(columns, samples):
+        if words := curve_words(samples):
             note(words)
     elif shown != asked:
         of = "" if paired is None else f"{source} --kind {kind} "
-        note(f"the figure shows {of}{chosen_words(shown, kind)}{after_words(phases)}")
+        note(f"the figure shows {of}{options}{after_words(phases)}")
     if (
         paired is None
         and is_usual
@@ -180,12 +183,6 @@ def is_value(name: str) -> bool:
     from midflight.plot.names import is_measured
 
     return name in CHANGES or is_measured(name)
-
-
-def few_medians(data: AxisData) -> bool:
-    """Whether more than half of the points of a figure have no median."""
-    medians = [point.median for line in data.lines for point in line.points]
-    return 2 * sum(map(math.isinf, medians)) > len(medians)
 
 
 def chosen_words(shown: Shown, kind: str) -> str:

@@ -27,7 +27,14 @@ from midflight.plot.dodge import (
 )
 from midflight.plot.figure import Dress, check_dress, label_axes, write_figure
 from midflight.plot.line_looks import few_entries, line_looks, line_named_by, schemes_apart
-from midflight.plot.medians import LEAST_FOR_BANDS, Line, draw_band, draw_medians, draw_spread
+from midflight.plot.medians import (
+    LEAST_FOR_BANDS,
+    Line,
+    draw_band,
+    draw_medians,
+    draw_spread,
+    has_few_medians,
+)
 from midflight.plot.names import SCALES, column_name, plural_name, with_unit, within_text
 from midflight.plot.options import as_names
 from midflight.plot.plain import usual_of_folder
@@ -54,7 +61,14 @@ from midflight.plot.style import (
 )
 from midflight.plot.tables import Columns, TableSource, columns_of, missing_column, results_of
 from midflight.plot.unfinished import counted_words
-from midflight.plot.usual import Shown, missing_argument, usual_rows, usual_shown
+from midflight.plot.usual import (
+    Shown,
+    is_sweep,
+    maps_instead,
+    missing_argument,
+    usual_rows,
+    usual_shown,
+)
 from midflight.refusal import names_arguments, refusal
 from midflight.results import quartiles
 from midflight.run_tables import is_requests
@@ -156,9 +170,9 @@ def plot_axis(
     their names, a `Table`, or a table of pandas, polars or pyarrow.
     `x` is the column along the axis, such as "handoffs.0.at". `y` is the measurement: times (`_ns`)
     are shown in seconds, rates (`_bps`) in Mbit/s. Each value of the columns `by` has a line
-    (default: the flow's name, if there are several flows). The folder of a sweep has usual ones for
-    all three: the metric that the sweep prints over its longest axis of numbers, and a line for
-    each value of its other settings, while there are at most six. `where` keeps the rows with these
+    (default: the flow's name, if there are several flows). Of the folder of a sweep all three may
+    be left out: the figure is then that of `midflight plot FOLDER`, which is the comparison if the
+    sweep has one. `where` keeps the rows with these
     values; several values for a column keep the rows with any of them, and lines and names have the
     order of these values. A missing time of a run that did not finish counts as longer than every
     other; other missing values are left out.
@@ -173,21 +187,35 @@ def plot_axis(
     Raises `MidflightError` for an invalid argument, `OSError` for a file that cannot be read or
     written.
     """
-    # It needs this module.
-    from midflight.plot.paired import source_of
+    # They need this module.
+    from midflight.plot.paired import paired_figure, source_of
+    from midflight.plot.spread import plot_spread
 
     check_dress(plot_axis, dress)
     check_format(path)
     asked = Shown(x, None, y, as_names(by or ()))
-    source = source_of(results_of(source), y)
+    source = results_of(source)
+    texts: Any = {"title": title, "xscale": xscale, "yscale": yscale, "size": size}
+    is_usual = y is None and by is None
+    if is_usual and (paired := paired_figure(source, None, asked, where, has_by=False)) is not None:
+        given: Any = {"x": x}
+        if paired.kind == "heatmap":
+            given = {"x": paired.shown.x, "y": paired.shown.y, "value": paired.shown.value}
+        return plot_spread(source, path, paired.kind, where=where, **given, **texts, **dress)
+    source = source_of(source, y)
     shown = usual_shown(source, "median", asked, has_by=by is not None, where=where)
     if shown.x is None or shown.value is None:
         raise missing_argument("x" if shown.x is None else "y")
     columns = usual_rows(columns_of(source, shown.value), source, asked, shown, where)
     data = axis_data(columns, x=shown.x, y=shown.value, by=shown.by, where=where)
+    is_chosen = is_usual and x is None and is_sweep(source)
+    if is_chosen and has_few_medians(data.lines):
+        maps = maps_instead(source, asked, shown, columns, where or {})
+        if maps is not None:
+            return plot_spread(source, path, "heatmap", where=where, **texts, **dress)
 
     def draw() -> Figure:
-        return axis_figure(data, xscale=xscale, yscale=yscale, size=size, title=title)
+        return axis_figure(data, **texts)
 
     with usual_of_folder(source):
         return write_figure(path, draw, axis_rows(data), dress)

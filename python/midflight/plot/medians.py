@@ -17,7 +17,14 @@ from midflight.results import Quartiles
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["LEAST_FOR_BANDS", "Line", "draw_band", "draw_medians", "draw_spread"]
+__all__ = [
+    "LEAST_FOR_BANDS",
+    "Line",
+    "draw_band",
+    "draw_medians",
+    "draw_spread",
+    "has_few_medians",
+]
 
 #: With fewer values whiskers are clearer than bands.
 LEAST_FOR_BANDS = 8
@@ -36,6 +43,12 @@ class Line:
     #: Runs at each point, and those of them that have no value.
     runs: list[int] = field(default_factory=list)
     missing: list[int] = field(default_factory=list)
+
+
+def has_few_medians(lines: Sequence[Line]) -> bool:
+    """Whether more than half of the points of a figure have no median."""
+    medians = [point.median for line in lines for point in line.points]
+    return 2 * sum(map(math.isinf, medians)) > len(medians)
 
 
 def _shown(line: Line, over: float) -> Any:

@@ -8,16 +8,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from midflight._core import MidflightError
 from midflight.plot.axis import compared_name, kept_rows, kept_values
 from midflight.plot.compared import CHANGES, is_number, is_same, usual_change, why_empty
 from midflight.plot.style import SERIES
 from midflight.plot.tables import Columns, TableSource, read_columns
+from midflight.plot.unfinished import joined
 from midflight.plot.usual import MOST_MAPS, Shown, is_sweep, places_of
 from midflight.refusal import refusal
 
 __all__ = [
+    "Paired",
     "by_value",
     "check_comparison_axis",
     "check_is_apart",
@@ -32,6 +35,7 @@ __all__ = [
     "paired_of",
     "paired_shown",
     "samples_of",
+    "separated_axes",
     "source_of",
 ]
 
@@ -60,6 +64,17 @@ def source_of(source: TableSource, value: str | None) -> TableSource:
     )
 
 
+class Paired(NamedTuple):
+    """The kind of a figure of a comparison, its file, and what it shows; the `columns` if they are
+    not those of the file, as the figure pools others of the axes.
+    """
+
+    kind: str
+    file: Path
+    shown: Shown
+    columns: Columns | None = None
+
+
 def paired_figure(
     source: TableSource,
     kind: str | None,
@@ -67,10 +82,89 @@ def paired_figure(
     where: Mapping[str, str | Sequence[str]] | None = None,
     *,
     has_by: bool,
-) -> tuple[str, Path, Shown] | None:
-    """Return the kind of the figure of a comparison, its file, and what it shows; None if a figure
-    of this kind shows the values. `kind` is None for the usual one.
+) -> Paired | None:
+    """Return the figure of a comparison; None if a figure of this kind shows the values. `kind` is
+    None for the usual one.
+
+    Where the comparison of a sweep has more lines than can be distinguished, or lacks an axis that
+    is asked for, the sweep's values are compared again, with all pooled but what the figure shows.
     """
+    found = _of_file(source, kind, asked, where, has_by=has_by)
+    if found is not None:
+        return Paired(*found)
+    return None if has_by else _compared_again(source, kind, asked, where)
+
+
+def _compared_again(
+    source: TableSource,
+    kind: str | None,
+    asked: Shown,
+    where: Mapping[str, str | Sequence[str]] | None,
+) -> Paired | None:
+    """The figure of a sweep's comparison that separates only its axes, and those that rows are kept
+    by.
+    """
+    is_map = kind == "heatmap"
+    shows_values = asked.value is None and is_map
+    is_change = asked.value is None or asked.value in CHANGES
+    if shows_values or not is_change or kind not in (None, "interval", "heatmap"):
+        return None
+    file = comparison_of(source) if is_sweep(source) else None
+    if file is None or not isinstance(source, str | Path):
+        return None
+    known = read_columns(file, _RATIO)
+    if kind is None and lacks_pairs(known):
+        return None
+    best = separated_axes(known)
+    if is_map:
+        sides = [one for one in (asked.x, asked.y) if one is not None]
+        sides += [one for one in best if one not in sides][: 2 - len(sides)]
+    else:
+        sides = [asked.x] if asked.x is not None else best[:1]
+    columns = _separated(Path(source), [one for one in sides if one != _VALUE], where)
+    if columns is None:
+        return None
+    columns = _kept(columns, where if asked.value is None else by_value(columns, where))
+    if columns is None:
+        return None
+    shown = paired_maps(columns) if is_map else paired_shown(columns, next(iter(sides), _VALUE))
+    if shown is None:
+        return None
+    shown = shown._replace(value=asked.value or shown.value)
+    if is_map and (shown := _turned(shown, asked)) is None:
+        return None
+    return Paired("heatmap" if is_map else "interval", file, shown, columns)
+
+
+def _separated(
+    folder: Path, axes: Sequence[str], where: Mapping[str, Any] | None
+) -> Columns | None:
+    """The comparison of a sweep that separates these axes, and those that rows are kept by; None if
+    these are no axes of it, or if it needs policies that are not here.
+    """
+    from midflight.sweep import Sweep
+    from midflight.sweep_summary import Summary
+
+    try:
+        sweep = Sweep.read(folder)
+        apart = {*axes, *(where or {})} - {_VALUE, "flow", sweep.compare}
+        if not apart <= {*sweep.axes} or sweep.compare in axes:
+            return None
+        by = [key for key in sweep.axes if key in apart or key == sweep.compare]
+        return Summary.of(sweep, folder, sweep.metric, by).comparison_columns() or None
+    except MidflightError:
+        return None
+
+
+def _of_file(
+    source: TableSource,
+    kind: str | None,
+    asked: Shown,
+    where: Mapping[str, str | Sequence[str]] | None = None,
+    *,
+    has_by: bool,
+) -> tuple[str, Path, Shown] | None:
+    """The kind of the figure of a comparison as it is in its file, that, and what it shows."""
     if kind is None and (columns := _compared_rows(source, where)) is not None:
         if lacks_pairs(columns) and asked.value is None:
             return None
@@ -214,11 +308,23 @@ def paired_maps_of(
     file, columns, value = found
     if (shown := paired_maps(columns)) is None:
         return None
-    shown = shown._replace(value=value)
+    turned = _turned(shown._replace(value=value), asked)
+    return None if turned is None else (file, turned)
+
+
+def _turned(shown: Shown, asked: Shown) -> Shown | None:
+    """What maps show, with the sides that are asked for; None if they have others."""
     if shown.x in (asked.y, None) or shown.y == asked.x:
         shown = shown._replace(x=shown.y, y=shown.x)
     given = (asked.x or shown.x, asked.y or shown.y)
-    return (file, shown) if given == (shown.x, shown.y) else None
+    return shown if given == (shown.x, shown.y) else None
+
+
+def separated_axes(columns: Columns) -> list[str]:
+    """Return the axes with several values that a comparison separates, the best one for a figure
+    first.
+    """
+    return places_of(_varied(columns), None)
 
 
 def paired_maps(columns: Columns) -> Shown | None:
@@ -310,19 +416,15 @@ def check_is_apart(
             )
 
 
-def curve_words(columns: Columns, samples: Sequence[str]) -> str:
+def curve_words(samples: Sequence[str]) -> str:
     """Return what gives a curve over an axis that a comparison pools; "" without such an axis."""
     from midflight.sweep_results import SEED
 
     pooled = [name for name in samples if name != SEED]
     if not pooled:
         return ""
-    first = pooled[0]
-    by = ",".join([*_axes(columns), first])
-    return (
-        f"each change is over the values of {first} together; --kind median --x {first} is a curve "
-        f"over them; midflight sweep --by {by} compares at each of them"
-    )
+    first, every = pooled[0], joined(pooled)
+    return f"each change is over all values of {every}; --x {first} shows it at each of them"
 
 
 def paired_shown(columns: Columns, x: str | None = None) -> Shown | None:

@@ -169,14 +169,18 @@ def plot_spread(
     asked = Shown(x, y, value, as_names(by or ()))
     source = results_of(source)
     has: Any = {"has_by": by is not None}
-    if (paired := paired_figure(source, kind, asked, where, **has)) is not None:
-        _, source, shown = paired
+    paired = paired_figure(source, kind, asked, where, **has)
+    if paired is not None:
+        source, shown = paired.file, paired.shown
     else:
         source = source_of(source, value)
         shown = usual_shown(source, kind, asked, where=where, **has)
     if shown.value is None:
         raise missing_argument("value")
-    columns = usual_rows(columns_of(source, shown.value), source, asked, shown, where)
+    if paired is not None and paired.columns is not None:
+        columns = paired.columns
+    else:
+        columns = usual_rows(columns_of(source, shown.value), source, asked, shown, where)
     where = by_value(columns, where)
     how: Any = {"x": shown.x, "y": shown.y, "by": shown.by, "where": where}
     how["samples"] = samples_of(source, columns)

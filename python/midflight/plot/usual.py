@@ -25,6 +25,7 @@ __all__ = [
     "after_handoff",
     "free_axes",
     "is_sweep",
+    "maps_instead",
     "missing_argument",
     "places_of",
     "usual_by",
@@ -140,6 +141,21 @@ def usual_shown(
             # As in the tables of a sweep, what is compared is told apart, too.
             by = [compare, *by]
     return Shown(x, y, value, by)
+
+
+def maps_instead(
+    source: TableSource, asked: Shown, shown: Shown, columns: Columns, where: Mapping[str, Any]
+) -> Shown | None:
+    """Return what the heat maps show that stand for medians which pool settings, where most of
+    these are missing: runs that finish at some values are not pooled with those that do not. None
+    if the medians pool none.
+    """
+    from midflight.plot.axis import kept_values, pooled_axes
+
+    maps = usual_shown(source, "heatmap", asked, has_by=False, where=where)
+    kept = kept_values(columns, where)
+    pools = pooled_axes(columns, str(shown.value), {shown.x, *shown.by}, kept)
+    return maps if None not in (maps.x, maps.y) and pools else None
 
 
 def usual_rows(
