@@ -308,3 +308,17 @@ def test_what_the_old_link_still_delivers_is_in_no_mean_of_the_new_one() -> None
     assert found["delay"][1] > 300
     assert 1.0 < found["rtt"][0] < 1.03
     assert found["rtt"][1] > 300
+
+
+def test_what_the_phone_still_sends_over_the_old_link_is_in_no_mean_of_the_new_one() -> None:
+    """Its data arrive over a link that is no access link, so that the last link tells nothing."""
+    (run,) = runs = watch("upload", kinds=["throughput"])
+    (flow,) = run.flows
+    arrived, sent = flow.times("rcv") / 1e9, flow.sent_ns("rcv") / 1e9
+    drained = arrived[sent < 0.2].max()
+    assert 0.205 < drained < 0.25
+    line = next(one for one in shown_panels(runs, ["throughput"])[1][0].curves if one.look == 0)
+    first = int(np.searchsorted(line.time_s, 0.2, side="right"))
+    assert line.time_s[first] == pytest.approx(drained + 1e-9)
+    # The new link has 384 kbit/s.
+    assert line.value[first] < 0.384

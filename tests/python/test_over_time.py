@@ -633,7 +633,7 @@ def test_a_legend_explains_each_quantity_of_several_senders() -> None:
     (legend,) = figure.legends
     words = [text.get_text() for text in legend.get_texts()]
     rates_of = ["pacing rate", "sample of the delivery rate"]
-    marks = ["lost: the queue is full"]
+    marks = ["lost: queue full"]
     assert words == ["bbr-linux", "cubic", *rates_of, *marks]
     # Medians of samples have another colour than the line, and lie on it.
     rates = figure.axes[1]

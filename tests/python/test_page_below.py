@@ -239,3 +239,25 @@ def test_things_of_applications_are_found_in_any_panel(browser: Browser, tmp_pat
     y, high = places(page)[2]
     assert page.top + y <= page.point(0, "frame", late)[1] <= page.top + y + high
     assert page.hover(0, "frame", late)[0].startswith("Frame, late")
+
+
+def test_means_are_of_a_round_trip_as_in_figures(browser: Browser, tmp_path: Path) -> None:
+    """Those of less show the bursts of a window."""
+    links = {"sat": Link(rate="20 Mbit/s", delay="300 ms", queue="1500 packets")}
+    scenario = Scenario(links=links, flows={"a": Flow()}, end="30 s")
+    out = plot_page(scenario, tmp_path / "a.html", schemes=["sack", "bbr-linux"])
+    page = Page(browser, out)
+    page.click("[data-below=throughput]")
+    assert "means of 1 s" in page.drawn()["below"]["title"]
+    # Of a short time there are twenty.
+    page.run("midflight.look(10e9, 12e9)")
+    assert "means of 0.1 s" in page.drawn()["below"]["title"]
+
+
+def test_the_legend_explains_timeouts_of_two_panels_once(browser: Browser, tmp_path: Path) -> None:
+    page = page_of(browser, tmp_path / "a.html", height=800)
+    page.click("[data-below=throughput]")
+    page.click("[data-more=timer]")
+    assert legend(page)[1].count("timeout") == 1
+    page.click("[data-more=throughput]")
+    assert legend(page)[1].count("timeout") == 1

@@ -173,9 +173,9 @@ def test_means_of_the_throughput_are_finer_the_closer_one_looks(
     assert np.sum(np.array(means) * np.diff(edges)) / 8e3 == pytest.approx(sums.sum(), rel=1e-6)
     assert means[len(means) // 2] == pytest.approx(sums[len(means) // 2] * 8e3 / unit)
     page.click("[data-below=throughput]")
-    assert page.drawn()["below"]["title"] == "Mbit/s, means of 0.2 s"
+    assert page.drawn()["below"]["title"] == "Mbit/s, means of 0.5 s"
     page.run("midflight.look(5e9, 7e9, 0, 1e6)")
-    assert page.drawn()["below"]["title"] == "Mbit/s, means of 0.01 s"
+    assert page.drawn()["below"]["title"] == "Mbit/s, means of 0.1 s"
 
 
 def test_intervals_with_any_cuts_and_end_are_those_of_figures(

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from midflight import Flow, Link, Scenario
+from midflight import Flow, Link, MidflightError, Scenario
 from midflight.plot import figure_of, plot_over_time
 from midflight.plot.band import band_height
 from midflight.plot.line_looks import look_of
+from midflight.plot.page import page_html
 from midflight.plot.panels import over_time_figure, shown_panels
 from midflight.plot.watched import watch
 
@@ -67,7 +68,7 @@ def test_a_run_that_is_the_same_as_another_shares_its_rows(tmp_path: Path) -> No
     counts = [text.get_text() for text in figure.axes[-1].texts]
     assert len([one for one in counts if one.endswith("lost")]) == 2
     # The table has those of each.
-    assert "lost: the queue is full,download,freeze" in table.read_text()
+    assert "lost: queue full,download,freeze" in table.read_text()
 
 
 def test_rows_say_how_many_packets_are_lost_to_the_queue_and_to_the_link() -> None:
@@ -78,4 +79,41 @@ def test_rows_say_how_many_packets_are_lost_to_the_queue_and_to_the_link() -> No
     expected = [f"{len(one['full'][0])} + {len(one['broken'][0])} lost" for one in causes]
     assert [text.get_text() for text in figure.axes[-1].texts] == expected
     names = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert names.index("lost: the queue is full") < names.index("lost: the link is down")
+    assert names.index("lost: queue full") < names.index("lost: link down")
+
+
+@pytest.mark.parametrize("draw", [watch, page_html])
+def test_too_many_lines_are_refused_before_they_are_simulated(
+    draw: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def simulated(*_: Any, **__: Any) -> None:
+        pytest.fail("simulated")
+
+    monkeypatch.setattr("midflight.plot.watched.History", simulated)
+    cell = Link(rate="20 Mbit/s", delay="20 ms", queue="80 packets")
+    scenario = Scenario(links={"cell": cell}, flows={"a": Flow(count=40)}, end="60 s")
+    named = [f"a-{one}" for one in range(12)]
+    with pytest.raises(MidflightError, match="12 lines cannot be told apart"):
+        draw(scenario, flows=named)
+    if draw is watch:
+        with pytest.raises(MidflightError, match="40 lines cannot be told apart"):
+            watch(scenario)
+
+
+def test_a_queue_that_flows_share_says_so() -> None:
+    cell = Link(rate="20 Mbit/s", delay="20 ms", queue="80 packets")
+    links, own = {"cell": cell}, {"cell": Link(**(vars(cell) | {"queue": "fq-codel"}))}
+
+    def title(of: dict[str, Link], flows: dict[str, Flow], **how: Any) -> str:
+        runs = watch(Scenario(links=of, flows=flows, end="2 s"), kinds=["queue"], **how)
+        return shown_panels(runs, ["queue"])[1][0].what
+
+    both = {"a": Flow(), "b": Flow()}
+    assert title(links, {"a": Flow()}) == "Queue (packets)"
+    assert title(links, both) == "Queue of all flows\n(packets)"
+    # Also if only one of them is drawn.
+    assert title(links, both, schemes=["sack", "vho"]) == "Queue of all flows\n(packets)"
+    # What goes the other way has a queue of its own.
+    assert title(links, {"a": Flow(), "b": Flow(direction="up")}) == "Queue (packets)"
+    # Each flow has a line of its own.
+    assert title(own, both) == "Queue (packets)"

@@ -481,10 +481,10 @@ def test_narrow_times_without_a_link_are_wider_as_far_as_there_is_room() -> None
     assert isinstance(wide, PolyCollection)
     assert isinstance(narrow, PolyCollection)
     ends = [(one.get_extents().x0, one.get_extents().x1) for one in narrow.get_paths()]
-    # A point is a second.
-    assert ends[0] == pytest.approx((98.8, 101.3))
-    assert ends[1] == pytest.approx((198.8, 200.2))
-    assert ends[2] == pytest.approx((200.3, 201.7))
+    # A point is a second. They begin when they do.
+    assert ends[0] == pytest.approx((100.0, 102.5))
+    assert ends[1] == pytest.approx((200.0, 200.25))
+    assert ends[2] == pytest.approx((200.4, 202.9))
     assert ends[3][1] - ends[3][0] == pytest.approx(2.5)
     dark, light = (sum(one.get_facecolor()[0][:3]) for one in (narrow, wide))
     assert dark < light

@@ -19,6 +19,8 @@ __all__ = ["band_height", "draw_band", "draw_handovers", "has_changes", "unnamed
 
 #: The heights of the bands of a few runs and of more in inches, and the sizes of their letters.
 _FEW, _BAND_IN, _BAND_OF_MANY_IN, _OF_MANY_PT = 4, 0.14, 0.105, 5.5
+#: How far the marker of a line is from its band, in points.
+_MARKER_PT = 6.0
 #: More handovers in an inch of the band could not be told apart.
 _MOST_TICKS_PER_IN = 25
 #: Fills of links in the band, by their order in the scenario.
@@ -163,10 +165,13 @@ def draw_band(
             how = centred if is_free else centred | {"bbox": box, "zorder": 3.5}
             axes.text(at, bottom + 0.44 * height, labelled(one.link or "no link"), **how)
     if look is not None:
+        from matplotlib.transforms import offset_copy
+
+        figure = axes.get_figure(root=True)
         axes.plot(
-            [-0.012],
+            [0.0],
             [bottom + height / 2],
-            transform=axes.transAxes,
+            transform=offset_copy(axes.transAxes, figure, x=-_MARKER_PT, units="points"),
             clip_on=False,
             marker=look.marker,
             ms=look.size * size / SMALL_PT,

@@ -86,7 +86,7 @@ def with_room(time_s: Values, value: Values, room: Room, *, of_intervals: bool =
     """Return the times of steps, those of steps that are too short to be seen further apart: of
     parts between gaps, and of means or medians `of_intervals` above or below both of their
     neighbours, or at a gap, which would be no more than an upright line. The latter take a part of
-    their neighbours' time.
+    the time of the next one, or at a gap of the one before.
     """
     there = np.isfinite(value)
     edges = np.flatnonzero(np.diff(there.astype(np.int8), prepend=0, append=0))
@@ -119,13 +119,12 @@ def _with_short_ones(time_s: Values, value: Values, room: Room) -> Values:
     has = np.isfinite(above[0]), np.isfinite(above[1])
     beside = np.concatenate([gap, length[:-1]]), np.concatenate([length[1:], gap])
     both, least = has[0] & has[1], _LEAST_STEP_PT * room.point_s
-    # Neighbours keep at least as much as they give.
-    between = np.minimum(least, 2 / 3 * np.minimum(*beside)) * (above[0] * above[1] > 0)
+    # Neighbours keep about as much as they give. No value is drawn before its time, such as that
+    # of an outage, but where a gap follows.
+    between = np.minimum(least, 2 / 3 * beside[1]) * (above[0] * above[1] > 0)
     before, after = (np.minimum(least, one / 2) for one in beside)
     target = np.select([both, has[0], has[1]], [between, before, after], 0.0)
     lacks = np.maximum(0.0, target - length)
-    share = np.where(both, 0.5, 1.0) * lacks
-    found[starts] -= np.where(has[0], share, 0.0)
-    moved = np.where(has[1], share, 0.0)[:-1]
-    found[starts[1:]] += moved
+    found[starts] -= np.where(has[1], 0.0, lacks)
+    found[starts[1:]] += np.where(has[1], lacks, 0.0)[:-1]
     return found

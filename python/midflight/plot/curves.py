@@ -259,8 +259,11 @@ class WatchedRun:
     @cached_property
     def directions(self) -> list[str]:
         """Where the data of each flow go: "up" or "down"."""
-        told = {one["name"]: str(one["direction"]) for one in self.setup.flows}
-        return [told[one.flow] for one in self.flows]
+        return [self.direction_of(one) for one in self.flows]
+
+    def direction_of(self, flow: History) -> str:
+        """Where the data of a flow go: "up" or "down"."""
+        return next(str(one["direction"]) for one in self.setup.flows if one["name"] == flow.flow)
 
     @property
     def is_up(self) -> bool:

@@ -48,13 +48,16 @@ def _drains(run: WatchedRun, flow: History) -> list[tuple[float, float, float]]:
     """
     arrived, sent = flow.times("rcv") / NS_PER_S, flow.sent_ns("rcv") / NS_PER_S
     links = flow.link_codes(flow.rows("rcv"))
+    # Data of the mobile node itself arrive over the last link, which is no access link; they are in
+    # the queue of the access link in use as soon as they are sent.
+    is_up = run.direction_of(flow) == "up"
     makes = sorted({one["make_ns"] / NS_PER_S for one in run.setup.path_changes})
     found = []
     for make, until in pairwise([*makes, np.inf]):
         first, end = np.searchsorted(arrived, (make, until), side="right").tolist()
         if not first:
             continue
-        is_old = links[first:end] == links[first - 1]
+        is_old = sent[first:end] < make if is_up else links[first:end] == links[first - 1]
         if is_old.any() and not is_old.all():
             last = first + int(np.flatnonzero(is_old)[-1])
             found.append((make, float(arrived[last]) + _AFTER_S, float(sent[first - 1])))

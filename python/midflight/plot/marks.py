@@ -37,8 +37,8 @@ EVENTS: Mapping[Draw, Event] = {
     "timeout": Event("timeout", "v", 3.4, "black", 0, True),
     "spurious": Event("spurious timeout", "v", 3.4, "black", 0),
     # A link that is down has no full queue.
-    "full": Event("lost: the queue is full", "x", 2.8, "black", 1),
-    "broken": Event("lost: the link is down", "slashes", 3.6, "#8a6d1f", 1),
+    "full": Event("lost: queue full", "x", 2.8, "black", 1),
+    "broken": Event("lost: link down", "slashes", 3.6, "#8a6d1f", 1),
     "radio": Event("lost on the radio", "asterisk", 3.6, "#2f6f8f", 2),
     "node": Event("dropped by a node", "2", 4.0, "#5b4a8a", 2),
     "early": Event("dropped early", "1", 4.0, "#b03a2e", 2),

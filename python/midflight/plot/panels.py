@@ -462,8 +462,9 @@ def _figure(
         }
         entries = only_marked | entries
         # The lines come first, then what their marks are.
-        marks = [STALL, *(one.label for one in EVENTS.values())]
-        marks += [one.quantity for panel in panels for one in panel.curves]
+        events = [STALL, *(one.label for one in EVENTS.values())]
+        quantities = [one.quantity for panel in panels for one in panel.curves]
+        marks = [*(one for one in quantities if one not in events), *events]
         lines = {one.label for panel in panels for one in panel.curves if one.draw in LINES}
         lines |= only_marked.keys()
 

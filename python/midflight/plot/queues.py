@@ -190,7 +190,16 @@ def queue_panel(
     if together:
         # A queue at a link that is no longer in use counts, too.
         detail = "; ".join(filter(None, ("sum of links", detail)))
-    return Panel("queue", "Queue (packets)", "packets", curves, detail)
+    what = "Queue (packets)"
+    if any(_is_shared(run) for run in runs) and not any(one.draw == "steps" for one in curves):
+        # Its lines have the colours of links, or of a scheme, and are of no flow alone.
+        what = "Queue of all flows\n(packets)"
+    return Panel("queue", what, "packets", curves, detail)
+
+
+def _is_shared(run: WatchedRun) -> bool:
+    """Whether other flows have data in the queues of the first one of a run."""
+    return sum(one["direction"] == run.directions[0] for one in run.setup.flows) > 1
 
 
 def _hides_bursts(curves: Sequence[Curve]) -> bool:

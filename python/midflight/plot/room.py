@@ -260,7 +260,7 @@ def shade_spans(
     is_named: bool = True,
 ) -> None:
     """Shade ascending times, which are `OUTAGE` or `WITHOUT` a link, over the height of a panel.
-    Those that would be narrow lines are wider, up to a third of the way to the next ones, and
+    Those that would be narrow lines end later, up to half of the way to the next one, and are
     darker.
     """
     from matplotlib.collections import PolyCollection
@@ -272,10 +272,8 @@ def shade_spans(
         if b - a >= least:
             wide.append((a, b))
             continue
-        lacks = (least - (b - a)) / 2
-        before = spans[place - 1][1] if place else -np.inf
         after = spans[place + 1][0] if place + 1 < len(spans) else np.inf
-        narrow.append((a - min(lacks, (a - before) / 3), b + min(lacks, (after - b) / 3)))
+        narrow.append((a, b + min(least - (b - a), (after - b) / 2)))
     how, dark = _SHADES[what]
     label = what if is_named else "_"
     for shown, look in ((wide, how), (narrow, {"facecolor": dark, "linewidth": 0})):

@@ -146,15 +146,7 @@ def name_lines(runs: Sequence[WatchedRun]) -> None:
 
     Raises `MidflightError` for more lines than a reader can distinguish.
     """
-    lines = sum(len(one.flows) for one in runs)
-    if lines > len(SERIES):
-        accepted = f"1 to {len(SERIES)}"
-        raise refusal(
-            f"{lines} lines cannot be told apart; give {accepted}: choose with --flow or --scheme",
-            name="lines",
-            value=lines,
-            accepted=accepted,
-        )
+    _check_lines(sum(len(one.flows) for one in runs))
     # What the looks go by: a flow may have the name of a scheme.
     senders: list[str] = []
     flows: list[str] = []
@@ -176,6 +168,18 @@ def name_lines(runs: Sequence[WatchedRun]) -> None:
     looks = iter(looks_of(senders) if len(runs) == 1 else looks_of_flows(senders, flows))
     for one in runs:
         one.looks = [next(looks) for _ in one.labels]
+
+
+def _check_lines(lines: int) -> None:
+    """Refuse more lines than a reader can distinguish."""
+    if lines > len(SERIES):
+        accepted = f"1 to {len(SERIES)}"
+        raise refusal(
+            f"{lines} lines cannot be told apart; give {accepted}: choose with --flow or --scheme",
+            name="lines",
+            value=lines,
+            accepted=accepted,
+        )
 
 
 def _sender_of(history: History, of_labels: str) -> tuple[str, str]:
@@ -238,22 +242,28 @@ def watched_runs(
     of = max(1, len(dict.fromkeys(schemes))) * len(by_name)
     made_of = by_name if isinstance(source, Mapping) else by_name[""]
     setups = setups_of(made_of, flows, run, schemes, policies)
-    for done, (scheme, setup, name_of_source, plain) in enumerate(setups):
-        described = {one["name"]: one["scheme"] for one in setup.flows}
+    of_applications = not flows and len(kinds) > 0 and {*kinds} <= {*OF_APPLICATIONS}
+    wanted = {OF_APPLICATIONS[kind] for kind in kinds} if of_applications else set[str]()
+
+    def names_in(setup: Setup) -> list[str]:
         names = list(dict.fromkeys(flows)) or without_requests(setup)
-        of_applications = not flows and len(kinds) > 0 and {*kinds} <= {*OF_APPLICATIONS}
-        if of_applications:
-            wanted = {OF_APPLICATIONS[kind] for kind in kinds}
-            names = [one["name"] for one in setup.flows if one["workload"] in wanted] or names
+        names = [one["name"] for one in setup.flows if one["workload"] in wanted] or names
         if not flows and of > 1:
             # Schemes replace that of the first flow.
             few = not schemes and len(names) * len(by_name) <= _MOST_ALL
             names = names if few else names[:1] if schemes else [usual_flow(source, names)]
+        return names[:most_flows]
+
+    if not of_applications:
+        # Some of these flows may turn out to have none.
+        _check_lines(sum(len(names_in(one.setup)) for one in setups))
+    for done, (scheme, setup, name_of_source, plain) in enumerate(setups):
+        described = {one["name"]: one["scheme"] for one in setup.flows}
+        names = names_in(setup)
         how_run: Any = {"path": paths.get(name_of_source, "")}
         how_run |= {"calls": calls[name_of_source], "recorded": recorded[name_of_source]}
         how_run |= {"segments": segments[name_of_source]}
         one = WatchedRun(scheme, setup, [], names=names_of(source), **how_run)
-        names = names[:most_flows]
         # A run is simulated for each flow, and once more for the links.
         steps = len(names) + 1
         for place, name in enumerate(names):

@@ -13,6 +13,7 @@ const { bytes, unpack, steps, lower, upper, at, flight } = Data;
 const paths = data.paths.map(raw => ({ ...raw, rate: steps(raw.rate), handovers: unpack(raw.handovers) }));
 // The last step of a rate is the end of the run.
 for (const path of paths) path.rateKey = [path.rate.t, path.rate.v].map(all => all.slice(0, -1).join()).join(" ");
+for (const path of paths) path.isOwnRate = paths.some(one => one.rateKey !== path.rateKey);
 const runs = data.runs.map((raw, number) => {
   const path = paths[raw.path], { moments, outages } = path, { label, flow, look, end, every, near, ends, said, ackSaid, ackLost, notes, orders } = raw;
   const run = { number, path, moments, outages, label, flow, look, end, every, near, ends, said, ackSaid, ackLost, notes, orders, shown: true };

@@ -129,7 +129,26 @@ const fixed = value => String(+value.toFixed(2)), during = (from, until) => `${+
 const milliseconds = value => `${fixed(1e3 * value)} ms`;
 const isSpurious = timeout => timeout[3] === "spurious";
 const lasts = (at, least = 0) => +(Math.max(interval(at), least) / 1e9).toPrecision(3);
-const interval = at => at.interval || at.unit * at.nice(Math.max(1, (at.view.t1 - at.view.t0) / 320 / at.unit));
+/** The interval of means: that of a 320th of the time shown, or, as in figures, of a round trip, up to a 20th of that time. */
+function interval(at) {
+  const span = at.view.t1 - at.view.t0;
+  return at.interval || at.unit * at.nice(Math.max(1, Math.max(span / 320, Math.min(trip(at), span / 20)) / at.unit));
+}
+/** The largest median RTT of the lines in the time shown, of up to so many samples of each; of the last call it is kept. */
+const SAMPLES = 200;
+let kept = { key: "", trip: 0 };
+function trip(at) {
+  const { t0, t1 } = at.view, runs = at.shown(), key = [t0, t1, ...runs.map(run => run.label)].join();
+  if (key !== kept.key) {
+    const medians = runs.map(({ rtt: { t, v } }) => {
+      const from = at.lower(t, t0), seen = v.subarray(from, at.upper(t, t1)), step = Math.ceil(seen.length / SAMPLES) || 1;
+      const some = seen.filter((_, i) => i % step === 0).sort();
+      return some.length ? some[some.length >> 1] : 0;
+    });
+    kept = { key, trip: 1e9 * Math.max(0, ...medians) };
+  }
+  return kept.trip;
+}
 
 /** How a panel is drawn: its axis, whose logarithm it may be (`log`), and the lines of a run; `isFirst` is whether the run is the
  * first one of its path, for what flows share. */
@@ -190,8 +209,9 @@ const KINDS = {
         drawn[isSpurious(one) ? "hollow" : "filled"]++;
       }
     },
-    marks: [["line", "RTO{of}"], ["shape", "RTT sample"], ["down", "timeout{of}", run => run.timeouts.some(one => !isSpurious(one))],
-      ["spurious", "spurious timeout{of}", run => run.timeouts.some(isSpurious)]],
+    marks: [["line", "RTO{of}"], ["shape", "RTT sample"]],
+    // They have no row, but are where the RTO is.
+    told: Events.TIMEOUTS,
     tell(at, run, time) {
       const rtt = at.at(run.rtt, time), rto = at.at(run.rto, time);
       const words = [rtt === undefined ? "" : `last RTT ${milliseconds(rtt)}`, rto === undefined ? "" : `RTO ${milliseconds(rto)}`].filter(Boolean);
@@ -211,10 +231,11 @@ const KINDS = {
       if (longest === run) {
         (at.drawn.areas ??= []).push(run.label);
         g.save();
-        if (those.every(isAlike)) g.strokeStyle = g.fillStyle = css.soft;
+        if (!run.path.isOwnRate) g.strokeStyle = g.fillStyle = css.soft;
         const of = at.drawn.rate = rate(at, run.path);
-        g.globalAlpha = .14; below(at, of, run.path.end, yOf);
-        g.globalAlpha = .4; line(at, of, run.path.end, yOf, [], 1);
+        // Areas of several would be mixed.
+        if (!run.path.isOwnRate) { g.globalAlpha = .14; below(at, of, run.path.end, yOf); }
+        g.globalAlpha = run.path.isOwnRate ? .8 : .4; line(at, of, run.path.end, yOf, [], 1);
         g.restore();
       }
       const behind = place ? null : rates(at, at.withIt());
@@ -226,7 +247,7 @@ const KINDS = {
       own(at, run, throughput(at, run), yOf);
     },
     rows: ["stalled", ...Events.TIMEOUTS],
-    marks: [["line", "arrivals"], ["band", "rate of the link in use"]],
+    marks: [["line", "arrivals"], ["band", "rate of the link in use", run => !run.path.isOwnRate], ["made", "rate of the link in use", run => run.path.isOwnRate]],
     tell(at, run, time) {
       const { t, v } = throughput(at, run), k = at.upper(t, time) - 1;
       if (k < 0 || time > run.end) return [];
