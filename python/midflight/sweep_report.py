@@ -364,8 +364,8 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
         paired = None
     elif compared_in_pairs and paired is None and mapped is None:
         # Its lines and maps would be too many: as that figure, it pools all but one axis.
-        first = separated_axes(compared_in_pairs)[:1]
-        again = [key for key in asked.axes if key in (*first, asked.compare)]
+        alone = separated_axes(compared_in_pairs)[:1]
+        again = [key for key in asked.axes if key in (*alone, asked.compare)]
         compared_in_pairs = Summary.of(asked, folder, metric, again).comparison_columns()
         over = [key for key, values in asked.axes.items() if len(values) > 1 and key not in again]
         paired = paired_shown(compared_in_pairs)

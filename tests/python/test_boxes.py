@@ -11,8 +11,8 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.lines import Line2D
 
 from midflight.cli import main
-from midflight.plot import figure_of, plot_spread
-from midflight.plot.style import SERIES
+from midflight.plot import figure_of, plot_axis, plot_spread
+from midflight.plot.style import SERIES, looks_of
 
 SCHEME, AT, GAP = "flows.download.scheme", "handoffs.0.at", "handoffs.0.gap"
 
@@ -59,10 +59,12 @@ def test_alike_runs_are_a_marker_beside_boxes() -> None:
     marked = [line for line in axes.lines if line.get_marker() not in ("", "None", None)]
     assert [line.get_ydata().tolist() for line in marked] == [[1.0, 2.0], [4.0]]
     assert axes.patches
-    assert "markers where runs are alike" in words_of(figure)
+    assert "markers: runs that are alike" in words_of(figure)
     # The legend has the order of the lines, whatever their marks are.
     assert names_in(figure)[-2:] == ["a", "b"]
     assert "markers" not in words_of(boxes([[1.0, 2.0], [3.0, 4.0]]))
+    none = boxes([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0], [4.0]])
+    assert words_of(none).startswith("no boxes, as the runs of each are alike")
 
 
 def medians_in(figure: Any) -> list[float]:
@@ -85,9 +87,7 @@ def test_a_box_that_the_line_of_its_median_would_hide_has_a_marker() -> None:
     # The box itself is as high as its quartiles are apart.
     heights = [one.get_height() for one in figure.axes[0].patches if one.get_hatch()]
     assert heights == pytest.approx([2.0, 0.02])
-    assert words_of(figure).endswith(
-        "boxes from 25 to 75 %, markers at medians, whiskers from 5 to 95 %"
-    )
+    assert words_of(figure).endswith("boxes 25 to 75 %, whiskers 5 to 95 %, markers: medians")
     assert names_in(figure)[-2:] == ["a", "b"]
     # The legend has the fills, and the markers on them.
     hatches = {one.get_hatch() for one in figure.legends[0].get_patches()}
@@ -98,7 +98,7 @@ def test_a_box_that_the_line_of_its_median_would_hide_has_a_marker() -> None:
     for how in ({"size": (3.5, 39.0)}, {"ylim": (1.9, 2.2)}):
         near = boxes([[2.0, 2.1, 2.2], low], **how)
         assert len(medians_in(near)) == 2
-        assert "lines at medians" in words_of(near)
+        assert "markers" not in words_of(near)
     # On a logarithmic axis heights are factors.
     small, large = [0.01, 0.02, 0.03], [100.0, 101.0, 102.0]
     assert medians_in(boxes([small, small], yscale="log")) == [0.02] * 2
@@ -198,3 +198,32 @@ def test_numbers_of_a_map_are_no_higher_than_their_cells() -> None:
     assert 4.4 <= small < usual
     assert not letters_of(40, 2.9)
     assert letters_of(40, 6.0)
+
+
+def test_no_marker_is_a_rectangle_that_lies_as_a_low_box() -> None:
+    """Medians of low boxes are markers."""
+    for look in SERIES:
+        if isinstance(look.marker, str):
+            continue
+        places = list(zip(*look.marker, strict=True))
+        across, up = (max(one) - min(one) for one in places)
+        # A tie has its corners in another order.
+        is_box = look.marker[0][1] == look.marker[1][1]
+        assert across <= up or not is_box
+
+
+def test_flows_that_are_tables_have_the_names_and_looks_of_their_values() -> None:
+    flows = ['{scheme = "sack"}', '{scheme = "bbr3"}', '{stack = "quinn", cc = "cubic"}']
+    columns: dict[str, list[Any]] = {
+        "flows.get": [one for one in flows for _ in "12"],
+        "x": ["a", "b"] * 3,
+        "goodput_bps": [1e6, 2e6, 3e6, 4e6, 5e6, 6e6],
+    }
+    figure = figure_of(plot_axis, columns, x="x", y="goodput_bps", by=["flows.get"])
+    assert names_in(figure)[-3:] == ["sack", "bbr3", "quinn, cubic"]
+    colours = [to_hex(one.get_color()) for one in figure.axes[0].lines if one.get_label()[0] != "_"]
+    known = looks_of(["sack", "bbr3", "cubic"])
+    assert colours == [SERIES[one].colour for one in known]
+    how: Any = {"x": "x", "y": "flows.get", "value": "goodput_bps"}
+    axes, _ = figure_of(plot_spread, columns, "heatmap", **how).axes
+    assert [one.get_text() for one in axes.get_yticklabels()] == ["sack", "bbr3", "quinn, cubic"]

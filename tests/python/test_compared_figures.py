@@ -54,7 +54,7 @@ def test_the_only_compared_value_is_named(paired: Path, tmp_path: Path) -> None:
         assert main(["plot", str(paired), "--out", str(out), *labels]) == 0
         said = texts_of(out)
         assert f"Transfer time: change with {name} against sack (CUBIC) (%)" in said
-        assert "mean and 95 % interval over 3 instants of the handoff" in said
+        assert "mean change and 95 % interval over 3 instants" in said
         assert said.count("instant") == 1
     # Where the axis or the legend has it, once is enough.
     for option in ("--x", "--by"):
@@ -72,7 +72,7 @@ def test_a_map_of_a_comparison_has_signed_percentages(paired: Path) -> None:
     words = " ".join(bar.get_ylabel().split())
     assert words == "Transfer time: change with freeze against sack (CUBIC) (%)"
     *written, said = [text.get_text() for text in cells.texts]
-    assert said.startswith("change of the mean over 3 instants of the handoff")
+    assert said.startswith("mean change over 3 instants")
     written = [one.strip("()") for one in written]
     known = ratios(paired)
     assert len(written) == len(known) == 4
@@ -152,13 +152,13 @@ def test_numbers_of_a_map_have_a_minus_sign() -> None:
 def test_captions_of_intervals_are_plain() -> None:
     at = [AT, "links.cell.trace.offset"]
     assert interval_words("mean", "axes", [30], at[:1]) == (
-        "mean and 95 % interval over 30 instants of the handoff"
+        "mean and 95 % interval over 30 instants"
     )
     assert interval_words("mean", "axes", [30], at[1:]).endswith(
         "over 30 starts in the recording of cell"
     )
     assert interval_words("mean", "axes", [90, 30], at).endswith(
-        "over 30 to 90 values of instant of the handoff and start in the recording of cell"
+        "over 30 to 90 values of instant and start in the recording of cell"
     )
     assert interval_words("mean", "runs", [1, 3]).endswith(
         "over 1 to 3 runs; none where there is only one run"
@@ -169,7 +169,7 @@ def test_a_caption_names_a_sampled_axis_once(paired: Path) -> None:
     figure = figure_of(plot_spread, paired, "interval", value="duration_ns", x=GAP, by=[SCHEME])
     (said,) = [one.get_text() for one in figure.axes[0].texts]
     said = " ".join(said.split())
-    values = "over 6 values of rate of lte and instant of the handoff"
+    values = "over 6 values of rate of lte and instant"
     assert said.removesuffix("; lines stand side by side").endswith(values)
     assert "together" not in said
 

@@ -358,7 +358,7 @@ def test_flows_that_were_done_before_the_handoff_can_be_left_out(
     drawn = ["plot", folder, "--kind", "cdf", "--value", "duration_ns"]
     capsys.readouterr()
     assert main([*drawn, *out]) == 0
-    assert "1 of 3 rows are of flows that were done before the handoff" in capsys.readouterr().err
+    assert "1 of 3 flows were done before the handoff" in capsys.readouterr().err
     assert main([*drawn, "--where", "met_handoff=1", *out, "--csv", "-"]) == 0
     said = capsys.readouterr()
     assert "done before" not in said.err

@@ -92,7 +92,7 @@ def test_figures_of_changes_name_the_runs_that_are_left_out(short: Path) -> None
         said = said_in(figure_of(plot_spread, short, kind, value="ratio"))
         assert f"left out: {named} that did not finish" in said
         assert "no pairs, as sack (CUBIC) did not finish" in said
-        assert "instants of the handoff" in said
+        assert "instants" in said
 
 
 def compared(**sides: int) -> dict[str, list[Any]]:
@@ -148,7 +148,7 @@ def test_changes_whose_interval_contains_0_have_brackets() -> None:
     minus = "\N{MINUS SIGN}"
     assert [one.get_text() for one in cells.texts][:2] == [f"{minus}20", f"({minus}10)"]
     said = said_in(cells.figure)
-    assert "change of the mean over 3 to 5 runs; in brackets: the 95 % interval contains 0" in said
+    assert "mean change over 3 to 5 runs; in brackets: 95 % interval contains 0" in said
     # Where nothing is written they have a circle; all are below 0, and none has a hatch.
     wide = {name: [*column, *column[:1] * 300] for name, column in columns.items()}
     wide["a.y"] = [str(place) for place in range(302)]
@@ -156,7 +156,7 @@ def test_changes_whose_interval_contains_0_have_brackets() -> None:
     (circle,) = [line for line in cells.lines if line.get_marker() == "o"]
     assert (circle.get_xdata()[0], circle.get_ydata()[0]) == (1, 1)
     said = said_in(cells.figure)
-    assert "circles: the 95 % interval contains 0" in said
+    assert "circles: 95 % interval contains 0" in said
     assert "hatched" not in said
     # Without intervals nothing is said of them.
     columns["samples"] = [1, 1]
@@ -238,10 +238,10 @@ def test_what_a_figure_pools_is_named_with_its_instants(short: Path, kind: str) 
         figure = figure_of(plot_spread, short, kind, **how)
     said = said_in(figure) + " ".join(axes.get_title() for axes in figure.axes)
     if kind == "interval":
-        assert "values of one-way delay of lte and instant of the handoff" in said
+        assert "values of one-way delay of lte and instant" in said
         return
-    gaps = "3 gaps of the handoff, " if kind == "cdf" else ""
-    assert f"ooled: {gaps}2 one-way delays of lte, 3 instants of the handoff" in said
+    gaps = "3 gaps, " if kind == "cdf" else ""
+    assert f"ooled: {gaps}2 one-way delays of lte, 3 instants" in said
 
 
 def test_lines_are_of_instants_if_the_sweep_keeps_them_apart(tmp_path: Path) -> None:
@@ -265,7 +265,7 @@ def test_what_each_run_is_averaged_over_is_named() -> None:
     columns = compared() | {"a.y": ["1", "1"]}
     for kind in ("interval", "heatmap"):
         how: Any = {"x": GAP, "y": "a.y", "value": "ratio", "samples": [AT, "seed"]}
-        words = "over 3 to 5 runs; pooled: instants of the handoff"
+        words = "over 3 to 5 runs; pooled: instants"
         assert words in spread_of(columns, kind, **how).detail
         # Where the instants are the samples, they are named once.
         by_axes = columns | {"over": ["axes"] * 2}

@@ -142,7 +142,7 @@ def test_the_instants_of_a_run_are_one_sample() -> None:
     mean, half = mean_ci([10.0, 11.0, 12.0, 13.0])
     assert (row["mean"], row["high"]) == pytest.approx((mean, mean + half))
     assert (row["over"], row["samples"], row["values"]) == ("runs", 4, 12)
-    assert data.detail == ("mean and 95 % interval over 4 runs; pooled: 3 instants of the handoff")
+    assert data.detail == ("mean and 95 % interval over 4 runs; pooled: 3 instants")
     said = [one.get_text() for one in spread_figure(data).axes[0].texts]
     assert said == [data.detail]
     # So it is in a table without digests, such as phases.csv, and by seeds.
@@ -161,7 +161,7 @@ def test_without_chance_an_interval_is_over_the_other_axes() -> None:
     mean, half = mean_ci([0.0, 10.0, 20.0])
     assert (row["mean"], row["high"]) == pytest.approx((mean, mean + half))
     assert (row["over"], row["samples"]) == ("axes", 3)
-    assert data.detail.endswith("over 3 instants of the handoff")
+    assert data.detail.endswith("over 3 instants")
     # Runs that are all the same are no evidence.
     twice = {name: [*column, *column] for name, column in columns.items()}
     twice["run"] = [0, 0, 0, 1, 1, 1]
@@ -174,9 +174,7 @@ def test_one_sample_has_no_interval_and_the_figure_says_why() -> None:
     # Each run is a line, and its instants are a sample of instants.
     assert [one["samples"] for one in rows] == [1, 1]
     assert all(np.isnan(one["low"]) for one in rows)
-    assert data.detail == (
-        "mean; no interval, as each is of one run; pooled: 3 instants of the handoff"
-    )
+    assert data.detail == ("mean; no interval, as each is of one run; pooled: 3 instants")
     kept = {"run": "0", "handoffs.0.at": "1 s"}
     data, (row,) = interval_of(columns, where=kept)
     assert (row["mean"], row["samples"], row["values"]) == (10.0, 1, 1)
@@ -196,7 +194,7 @@ def test_in_a_table_without_runs_each_row_is_a_sample() -> None:
 def test_a_comparison_names_the_axis_that_it_compares(swept: Path) -> None:
     columns = read_columns(swept / "comparison.csv", "ratio")
     data = spread_of(columns, "interval", value="ratio", x="handoffs.0.gap", by=["value"])
-    assert data.detail == "change of the mean and 95 % interval over 3 runs"
+    assert data.detail == "mean change and 95 % interval over 3 runs"
     assert data.lines_title == "Scheme of download"
     assert data.measure == ("ratio", "%")
 
@@ -508,7 +506,7 @@ def test_what_is_pooled_is_said_in_each_figure(
         # The compared schemes have a map each, unless they are an axis.
         assert ("note: pooled" in capsys.readouterr().err) == (axis == scheme)
         shown = spread_of(columns, "heatmap", value="duration_ns", x=axis, y="seed")
-        assert f"ooled: 2 {other} of " in shown.remark
+        assert f"ooled: 2 {other}" in shown.remark
     assert main([*words, "duration_ns", "--x", gap, "--by", "flow"]) == 0
     # The compared schemes have lines beside those that are asked for.
     said = capsys.readouterr().err
@@ -595,7 +593,7 @@ def test_schemes_on_an_axis_have_their_looks_and_no_legend(kind: str) -> None:
 def test_a_figure_says_what_it_pools_of_the_rows_that_are_kept(swept: Path) -> None:
     scheme, gap = "flows.download.scheme", "handoffs.0.gap"
     columns = read_columns(swept, "duration_ns")
-    pooled = "pooled: 2 gaps of the handoff, 3 seeds"
+    pooled = "pooled: 2 gaps, 3 seeds"
     assert axis_data(columns, x=scheme, y="duration_ns").pooled == pooled
     assert (
         spread_of(columns, "cdf", value="duration_ns", by=[scheme]).detail

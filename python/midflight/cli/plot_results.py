@@ -120,7 +120,7 @@ def plot_results(
             "apart"
         )
     if paired is None:
-        note_unmet(columns, measured, {*by, *kept, x, y})
+        note_unmet(columns, measured, {*by, x, y}, kept)
     rows: Iterable[Sequence[object]]
     data = axis_data(columns, x=str(x), y=measured, by=by, where=kept) if kind == "median" else None
     if is_usual and asked.x is None and data is not None and has_few_medians(data.lines):
@@ -200,16 +200,21 @@ def after_words(phases: Collection[str]) -> str:
     return ", after the first handoff" if phases else ""
 
 
-def note_unmet(columns: Mapping[str, Sequence[Any]], measured: str, named: Any) -> None:
+def note_unmet(
+    columns: Mapping[str, Sequence[Any]],
+    measured: str,
+    shown: set[str | None],
+    kept: Mapping[str, Sequence[str]],
+) -> None:
     """Print a note if some flows of a sweep were done before the handoff."""
+    from midflight.plot.axis import early_flows
     from midflight.unmet import MET
 
-    met = columns.get(MET, ())
-    if MET not in named and measured in columns and "0" in met:
-        early = sum(one == "0" for one in met)
+    early, every = early_flows(columns, measured, shown, kept)
+    if early:
         note(
-            f"{early} of {len(met)} rows are of flows that were done before the handoff, and say "
-            f"nothing about it; --where {MET}=1 leaves them out, as a comparison does"
+            f"{early} of {every} flows were done before the handoff, and say nothing about it; "
+            f"--where {MET}=1 leaves them out, as a comparison does"
         )
 
 

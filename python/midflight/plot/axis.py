@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -58,6 +57,7 @@ from midflight.plot.style import (
     size_in,
     style,
     text_width,
+    values_of_tables,
 )
 from midflight.plot.tables import Columns, TableSource, columns_of, missing_column, results_of
 from midflight.plot.unfinished import counted_words
@@ -88,6 +88,7 @@ __all__ = [
     "axis_places",
     "axis_rows",
     "compared_name",
+    "early_flows",
     "kept_rows",
     "kept_values",
     "kept_words",
@@ -424,12 +425,22 @@ def pooled_words(
         words.append(f"{len(flows)} flows together")
     elif len(flows) > 1:
         words.append(f"flows {' and '.join(flows)} together")
-    if not {MET, measured, *kept} <= {*columns} or MET in {*shown, *kept}:
-        return "; ".join(words)
-    rows = measured_rows(columns, kept_rows(columns, len(columns[measured]), kept), measured)
-    if early := sum(text_of(columns[MET][row]) == "0" for row in rows):
-        words.append(f"{early} of {len(rows)} flows were done before the handoff")
+    early, every = early_flows(columns, measured, shown, kept)
+    if early:
+        words.append(f"{early} of {every} flows done before the handoff")
     return "; ".join(words)
+
+
+def early_flows(
+    columns: Columns, measured: str, shown: set[str | None], kept: Mapping[str, Sequence[str]]
+) -> tuple[int, int]:
+    """Return how many flows of a figure were done before the handoff, and how many it has; no flows
+    if that is not known, or if it tells them apart.
+    """
+    if not {MET, measured, *kept} <= {*columns} or MET in {*shown, *kept}:
+        return 0, 0
+    rows = measured_rows(columns, kept_rows(columns, len(columns[measured]), kept), measured)
+    return sum(text_of(columns[MET][row]) == "0" for row in rows), len(rows)
 
 
 def pooled_flows(
@@ -533,20 +544,11 @@ def spaced(text: str) -> str:
     `{stack = "quinn", cc = "bbr"}`, as its values; other texts as they are.
     """
     if text.startswith("{"):
-        return _values_of(text)
+        return values_of_tables(text)
     match = _QUANTITY.fullmatch(text)
     if match is None or not any(match[2] in units for units in _UNITS):
         return text
     return f"{match[1]} {match[2]}".strip()
-
-
-def _values_of(table: str) -> str:
-    """The values of a table of TOML, which is in one line, such as `quinn, bbr`."""
-    try:
-        found = tomllib.loads(f"table = {table}")["table"]
-    except tomllib.TOMLDecodeError:
-        return table
-    return ", ".join(map(str, found.values())) or table
 
 
 def _some(values: Iterable[str], most: int = 12) -> str:
@@ -716,9 +718,9 @@ def _detail(data: AxisData, *, is_spread: bool) -> str:
     words = []
     if is_spread:
         counts = {runs for line in data.lines for runs in line.runs}
-        words.append(
-            f"medians and quartiles{f' of {min(counts)} values' if len(counts) == 1 else ''}"
-        )
+        # Where axes are pooled, their numbers of values are named.
+        is_named = len(counts) > 1 or data.pooled.startswith("pooled")
+        words.append(f"medians and quartiles{'' if is_named else f' of {min(counts)} values'}")
     if any(math.isinf(point.q3) for point in points):
         runs = "25 % of the runs or more" if is_spread else "runs"
         words.append(f"arrows: {runs} did not finish")

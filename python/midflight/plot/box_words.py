@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from midflight.plot.spread_data import Spread, known_of, quantiles_of
 
-__all__ = ["LINES", "MARKERS", "arrow_words", "box_words", "has_no_boxes"]
+__all__ = ["arrow_words", "box_words", "has_no_boxes", "with_markers"]
 
-#: What the marks of boxes are.
-LINES, MARKERS = "lines at medians", "markers at medians"
-_BOXES = f"boxes from 25 to 75 %, {LINES}, whiskers from 5 to 95 %"
+#: What the marks of boxes are, and what markers are.
+_BOXES = "boxes 25 to 75 %, whiskers 5 to 95 %"
+_MEDIANS, _ALIKE = "markers: medians", "markers: runs that are alike"
 
 
 def has_no_boxes(data: Spread) -> bool:
@@ -32,8 +32,16 @@ def box_words(data: Spread) -> str:
     if has_no_boxes(data):
         return "no boxes: half or more of the runs did not finish; the kind cdf shows the others"
     boxes = [quantiles_of(data, one) for one in cells]
-    alike = any(len({*one}) == 1 and math.isfinite(one[0]) for one in boxes)
-    return f"{_BOXES}; markers where runs are alike" if alike else _BOXES
+    alike = [len({*one}) == 1 and math.isfinite(one[0]) for one in boxes]
+    if all(alike):
+        return "no boxes, as the runs of each are alike"
+    return f"{_BOXES}, {_ALIKE}" if any(alike) else _BOXES
+
+
+def with_markers(words: str) -> str:
+    """What the marks of boxes are (`box_words`) if all medians are markers."""
+    found = words.replace(f", {_ALIKE}", "")
+    return found.replace(_BOXES, f"{_BOXES}, {_MEDIANS}")
 
 
 def arrow_words(boxes: Sequence[Sequence[float]], *, is_of_runs: bool) -> str:

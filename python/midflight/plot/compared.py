@@ -52,11 +52,11 @@ _ENDS: Mapping[str, Sequence[str]] = {
     "difference": ("half_width",),
 }
 #: What they are, above the figure.
-MEANS: Mapping[str, str] = {"ratio": "change of the mean", "difference": "mean difference"}
+MEANS: Mapping[str, str] = {"ratio": "mean change", "difference": "mean difference"}
 #: What a point or a cell of few pairs has, and what that means.
-FEW = "*: of half as many pairs as others, or fewer"
+FEW = "*: at most half as many pairs as others"
 #: What a cell of a map has whose interval contains 0, or that has none beside others.
-UNSURE = "the 95 % interval contains 0"
+UNSURE = "95 % interval contains 0"
 #: Why some points and cells have no interval.
 SAME = "no interval where all pairs are the same"
 #: Intervals that are wider than the upper quartile of all by so many times the distance of the
@@ -300,7 +300,7 @@ def left_out_words(columns: Columns, rows: Sequence[int]) -> str:
         pairs = sum(_count(columns, "left_out", row) for row in lost)
         words.append(f"{pairs} pairs in which a run has no value")
     if early := sum(_count(columns, "done_before", row) for row in some):
-        words.append(f"{early} pairs in which a flow was done before the handoff")
+        words.append(f"{early} pairs done before the handoff")
     return f"left out: {', '.join(words)}" if words else ""
 
 

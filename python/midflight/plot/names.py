@@ -9,7 +9,15 @@ from collections.abc import Mapping, Sequence
 
 from midflight.percentiles import PERCENTILES
 
-__all__ = ["SCALES", "column_name", "is_measured", "plural_name", "with_unit", "within_text"]
+__all__ = [
+    "SCALES",
+    "column_name",
+    "is_measured",
+    "plural_name",
+    "short_name",
+    "with_unit",
+    "within_text",
+]
 
 #: The suffix of a column's name, the unit in which it is shown, and the size of that unit.
 SCALES: Mapping[str, tuple[str, float]] = {
@@ -110,6 +118,7 @@ _PLURALS: Mapping[str, str] = {
 
 #: Settings of applications, which their registry describes by a sentence.
 _SETTINGS: Mapping[str, str] = {
+    "congestion": "Congestion control",
     "web_objects": "Objects",
     "web_object_size": "Size of objects",
     "web_document": "Size of the document",
@@ -140,6 +149,10 @@ _OF = {
 }
 
 
+#: What is not said of the first handoff in short texts.
+_OF_THE_HANDOFF = " of the handoff"
+
+
 def column_name(name: str) -> str:
     """The name of a column, without its unit: "Gap of the handoff" for handoffs.0.gap."""
     table, *rest = name.split(".")
@@ -168,8 +181,8 @@ def within_text(name: str) -> str:
 
 
 def plural_name(name: str) -> str:
-    """What several values of an axis are called: "instants of the handoff", "values of gap of the
-    handoff".
+    """What several values of an axis are called: "instants", "rates of lte"; "the handoff", which
+    most scenarios have one of, is not said.
     """
     if name in _PLURALS:
         return _PLURALS[name]
@@ -177,8 +190,13 @@ def plural_name(name: str) -> str:
     entry, _, path = path.partition(".")
     plural = _PLURALS.get(path)
     if plural is None or table not in _OF:
-        return f"values of {within_text(column_name(name))}"
-    return f"{plural} of {_entry(table, entry)}"
+        return f"values of {short_name(name)}"
+    return f"{plural} of {_entry(table, entry)}".removesuffix(_OF_THE_HANDOFF)
+
+
+def short_name(name: str) -> str:
+    """What an axis is called within a short text: "gap" for handoffs.0.gap."""
+    return within_text(column_name(name)).removesuffix(_OF_THE_HANDOFF)
 
 
 def is_measured(name: str) -> bool:

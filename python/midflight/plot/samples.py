@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 from midflight.plot.axis import axes_of, text_of
-from midflight.plot.names import column_name, plural_name, within_text
+from midflight.plot.names import plural_name, short_name
 from midflight.plot.tables import Columns
 from midflight.sweep_results import SEED, Chance, sample_places
 
@@ -93,5 +93,5 @@ def _values_of(axes: Sequence[str]) -> str:
     """What values of these axes are called."""
     if len(axes) == 1:
         return plural_name(axes[0])
-    named = " and ".join(within_text(column_name(name)) for name in axes)
+    named = " and ".join(map(short_name, axes))
     return f"values of {named or 'the axes that are not shown'}"

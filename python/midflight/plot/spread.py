@@ -31,7 +31,7 @@ from midflight.plot.axis import (
     shown_number,
     text_of,
 )
-from midflight.plot.box_words import LINES, MARKERS, arrow_words, box_words, has_no_boxes
+from midflight.plot.box_words import arrow_words, box_words, has_no_boxes, with_markers
 from midflight.plot.boxes import are_flat, draw_boxes
 from midflight.plot.compared import (
     FEW,
@@ -413,7 +413,7 @@ def spread_figure(
             _draw_cdf(axes, data, logs)
         else:
             has_flat, entries = _draw_boxes(axes, data, logs, height)
-            detail = detail.replace(LINES, MARKERS) if has_flat else detail
+            detail = with_markers(detail) if has_flat else detail
         if data.kind != "cdf" and data.categories is not None:
             name_categories(axes, data.categories, width)
         label_axes(

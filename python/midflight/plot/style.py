@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
@@ -62,6 +63,7 @@ __all__ = [
     "typeset",
     "unused_labels",
     "usually",
+    "values_of_tables",
     "wrapped",
     "write_csv",
 ]
@@ -292,6 +294,8 @@ def labelled(text: str, *, plain: Callable[[str], str] = str) -> str:
     returns it.
     """
     labels = dict(_CHOSEN.get().usual) | dict(_CHOSEN.get().labels)
+    if text not in labels:
+        text = values_of_tables(text)
     if not labels:
         return _spaced(plain(text))
     # A column, such as flows.download.scheme, stands there as words.
@@ -307,6 +311,25 @@ def labelled(text: str, *, plain: Callable[[str], str] = str) -> str:
 _QUANTITY = re.compile(
     r"(?<![\w.+/-])(\d+(?:\.\d+)?)((?:[kMG]?bit/s|[kMG]?B|[mun]?s|min|h)(?![\w/-]))"
 )
+
+
+#: A table of TOML in one line, without tables in it.
+_TABLE = re.compile(r"\{[^{}]*=[^{}]*\}")
+
+
+def values_of_tables(text: str) -> str:
+    """Return a text with the values of tables of TOML in place of these: `quinn, bbr` for
+    `{stack = "quinn", cc = "bbr"}`.
+    """
+
+    def values(found: re.Match[str]) -> str:
+        try:
+            table = tomllib.loads(f"table = {found[0]}")["table"]
+        except tomllib.TOMLDecodeError:
+            return found[0]
+        return ", ".join(map(str, table.values()))
+
+    return _TABLE.sub(values, text) if "{" in text else text
 
 
 def _spaced(text: str) -> str:
@@ -368,7 +391,6 @@ LOOKS: Mapping[str, Look] = {
 
 _TIE = ((-1.0, -0.85), (1.0, 0.85), (1.0, -0.85), (-1.0, 0.85), (-1.0, -0.85))
 _UPRIGHT = ((-0.45, -1.0), (0.45, -1.0), (0.45, 1.0), (-0.45, 1.0), (-0.45, -1.0))
-_FLAT = ((-1.0, -0.45), (1.0, -0.45), (1.0, 0.45), (-1.0, 0.45), (-1.0, -0.45))
 
 #: The looks of many lines, in the order in which they are used. No colour, line style or marker
 #: occurs twice, and no marker is that of an event (`midflight.plot.marks`). The colours are those
@@ -384,7 +406,7 @@ SERIES: Sequence[Look] = (
     Look("#d55e00", (0, (7.0, 1.4)), "*", True, 6.2),
     Look("#56b4e9", (0, (5.0, 1.2, 1.2, 1.2, 1.2, 1.2)), "H", False, 4.8),
     Look("#7700dd", (0, (8.0, 1.4, 3.0, 1.4)), _UPRIGHT, True, 4.6),
-    Look("#663311", (0, (1.2, 1.2, 1.2, 1.2, 4.0, 1.2)), _FLAT, False, 4.8),
+    Look("#663311", (0, (1.2, 1.2, 1.2, 1.2, 4.0, 1.2)), "d", False, 5.4),
 )
 
 #: The lines of links in a figure, and their colours: in the direction of the data, and lighter in
@@ -459,7 +481,7 @@ def _looks_among(names: Sequence[str]) -> list[int]:
 def _preferred(name: str) -> int | None:
     """The place of the look of a scheme; None for other names."""
     catalogue = _catalogue()
-    for part in reversed(name.split(", ")):
+    for part in reversed(values_of_tables(name).split(", ")):
         stack, _, controller = part.partition("-")
         if stack in _STACKS and controller in _PREFERRED:
             part = stack
