@@ -18,7 +18,6 @@ from midflight.plot.panel_scales import CUT, peak_words, with_peaks
 from midflight.plot.panels import over_time_figure, panel_rows, shown_panels
 from midflight.plot.room import Room
 from midflight.plot.stalls import without_short_stalls
-from midflight.plot.strokes import MOST
 from midflight.plot.watched import WatchedRun, watch
 
 
@@ -38,8 +37,6 @@ def test_queues_without_bands_tell_their_maxima(schemes: list[str], bands: bool 
     assert (most > 3 * means) == (len(schemes) == 1)
     figure = over_time_figure(runs, panels, window)
     axes = _panel_of(figure.axes, "Queue")
-    labels = axes.get_legend_handles_labels()[1]
-    assert MOST not in labels
     if bands is None and len(schemes) == 1:
         # Two links that are used one after the other.
         assert axes.get_ylim()[1] > most

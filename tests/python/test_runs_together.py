@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.collections import PolyCollection
 
 from midflight import Flow, Link, MidflightError, Scenario
 from midflight.plot import figure_of, plot_over_time
@@ -117,3 +118,31 @@ def test_a_queue_that_flows_share_says_so() -> None:
     assert title(links, {"a": Flow(), "b": Flow(direction="up")}) == "Queue (packets)"
     # Each flow has a line of its own.
     assert title(own, both) == "Queue (packets)"
+
+
+def test_the_thin_line_of_maxima_is_explained_above_the_panel() -> None:
+    """An entry of the legend would be one of nine."""
+    figure = figure_of(plot_over_time, "starlink-to-lte", ["queue", "delay"])
+    said = [axes.get_title("right") for axes in figure.axes]
+    assert said[-1] == "medians of 1 s, band: 5 to 95 %, thin line: maximum"
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert not [one for one in names if "maximum" in one]
+    # Without bands there is no such line.
+    figure = figure_of(plot_over_time, "starlink-to-lte", ["delay"], bands=False)
+    assert figure.axes[-1].get_title("right").startswith("medians of 1 s")
+    assert "maximum" not in figure.axes[-1].get_title("right")
+
+
+def test_a_narrow_time_without_a_link_has_its_colour_in_the_legend() -> None:
+    colours = []
+    for source in ("starlink-to-lte", "lossy-wifi"):
+        figure = figure_of(plot_over_time, source, ["throughput"], size=3.5)
+        legend = figure.legends[0]
+        names = [text.get_text() for text in legend.get_texts()]
+        patch = dict(zip(names, legend.legend_handles, strict=True))["no link"]
+        shades = [one for one in figure.axes[1].collections if isinstance(one, PolyCollection)]
+        shown = {tuple(colour) for one in shades for colour in one.get_facecolor()}
+        assert patch.get_facecolor() in shown
+        colours.append(patch.get_facecolor())
+    # The other one is wide enough for the usual shade.
+    assert colours[0] != colours[1]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from midflight.plot.curves import Stretch, WatchedRun
 from midflight.plot.figure import SMALL_PT
 from midflight.plot.history import NS_PER_S
-from midflight.plot.room import NO_LINK, Room
+from midflight.plot.room import NARROW_NO_LINK, NO_LINK, Room, is_narrow
 from midflight.plot.style import Look, labelled, text_width
 
 if TYPE_CHECKING:
@@ -130,10 +130,15 @@ def unnamed_entries(runs: Sequence[WatchedRun], room: Room) -> Iterator[tuple[st
             if ends > begins:
                 found.setdefault(one.link, run)
     for link, run in found.items():
-        shown = (one for each in runs for one in each.stretches if one.link == link)
-        if not any(_fits(one, room, size) for one in shown):
-            name = f"in the band: {link}" if link else "no link"
-            yield name, Patch(**_fill(run, link))
+        shown = [one for each in runs for one in each.stretches if one.link == link]
+        if any(_fits(one, room, size) for one in shown):
+            continue
+        if link:
+            yield f"in the band: {link}", Patch(**_fill(run, link))
+        else:
+            # As in the panels, where it is wider.
+            narrow = all(is_narrow(_seen(one, room), room) for one in shown)
+            yield "no link", Patch(**NARROW_NO_LINK if narrow else NO_LINK)
 
 
 def draw_band(

@@ -25,6 +25,7 @@ __all__ = [
     "HEAD",
     "MOST_MARKS",
     "MOST_VECTORS",
+    "NARROW_NO_LINK",
     "NO_LINK",
     "NO_ROWS",
     "OUTAGE",
@@ -35,6 +36,7 @@ __all__ = [
     "draw_moments",
     "draw_outages",
     "extremes",
+    "is_narrow",
     "label_levels",
     "plain_log",
     "seen_holes",
@@ -73,6 +75,8 @@ _OF_OUTAGES: Mapping[str, Any] = {
 }
 #: How times are shaded that the legend calls so, and the colour of narrow ones.
 _SHADES = {OUTAGE: (_OF_OUTAGES, "#dfbf80"), WITHOUT: (NO_LINK, "#e0d0a8")}
+#: How a time without a link is filled where each is narrow.
+NARROW_NO_LINK: Mapping[str, Any] = {"facecolor": _SHADES[WITHOUT][1], "linewidth": 0}
 #: Shaded times are at least so wide, in points, as far as there is room.
 _LEAST_SPAN_PT = 2.5
 #: The columns of tables of the data of figures over time.
@@ -251,6 +255,11 @@ def draw_holes(axes: Axes, holes: Iterable[Hole], room: Room) -> None:
         axes.axvspan(a, b, label=None if number else NO_ROWS, zorder=0.5, **how)
 
 
+def is_narrow(span: tuple[float, float], room: Room) -> bool:
+    """Whether a shaded time, in seconds, is drawn wider than it is, and darker."""
+    return span[1] - span[0] < _LEAST_SPAN_PT * room.point_s
+
+
 def shade_spans(
     axes: Axes,
     spans: Sequence[tuple[float, float]],
@@ -269,7 +278,7 @@ def shade_spans(
     spans = [(max(a, start), min(b, end)) for a, b in spans if b > start and a < end and b > a]
     wide, narrow = [], []
     for place, (a, b) in enumerate(spans):
-        if b - a >= least:
+        if not is_narrow((a, b), room):
             wide.append((a, b))
             continue
         after = spans[place + 1][0] if place + 1 < len(spans) else np.inf

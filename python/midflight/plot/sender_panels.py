@@ -23,7 +23,7 @@ from midflight.plot.curves import (
 from midflight.plot.history import NS_PER_S, History, Steps
 from midflight.plot.line_looks import plain_look
 from midflight.plot.marks import EVENTS, GROUPS, timeouts
-from midflight.plot.timed import MOST_DOTS, Times, lines_of
+from midflight.plot.timed import MOST_DOTS, OF_MOST, Times, lines_of
 
 __all__ = ["cwnd_panel", "pipe_panel", "rates_panel", "sequence_panel"]
 
@@ -61,7 +61,7 @@ def rates_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interva
             name: getattr(line, name) for name in ("label", "look", "quantity", "flow", "scheme")
         }
         (curve,), detail = lines_of([Times(how, edges, line.time_s, line.value)], interval)
-        details.append(detail)
+        details.append(detail.removesuffix(OF_MOST))
         return replace(curve, most=None)
 
     def of_samples(run: WatchedRun, flow: History, line: Curve) -> Curve:

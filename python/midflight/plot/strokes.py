@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LINES",
-    "MOST",
     "PANEL_IN",
     "STROKED",
     "Stroke",
@@ -58,8 +57,6 @@ _COUNT_PT = 5.5
 _FEW_DOTS = 300
 #: A colour whose parts differ by no more than this is a grey.
 _GREY = 0.1
-#: What the legend calls a thin line above a median.
-MOST = "maximum of each interval"
 #: Kinds of curves that are the lines of flows and links.
 LINES = ("steps", "line", "dots", "queue", "bars")
 #: Those that are strokes; those of queues are narrower by a factor.
@@ -185,7 +182,6 @@ def draw_curve(
     if one.most is not None and not stroke.is_repeated:
         thin: Any = {"linewidth": 0.5, "alpha": 0.75, "drawstyle": "steps-post", "zorder": 2.5}
         axes.plot(time, one.most, color=look.colour, linestyle=stroke.style, **thin)
-        axes.plot([], [], color="0.5", linewidth=0.5, label=MOST)
     markers: dict[str, Any] = {}
     if marked:
         every = (room.window[1] - room.window[0]) / _MARKERS
@@ -286,6 +282,9 @@ def draw_row_names(axes: Axes, panel: Panel, rows: Mapping[int, float]) -> None:
         counts = ", ".join(_counts(panel, row))
         if not counts:
             continue
+        if len(rows) == 1:
+            # A long text takes width from the panel.
+            counts = counts.replace(" + ", " +\n")
         axes.annotate(
             counts,
             (1.0, rows[row]),

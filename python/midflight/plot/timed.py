@@ -10,10 +10,12 @@ import numpy as np
 from midflight.plot.bins import places_in, stepped, without_gaps
 from midflight.plot.curves import Curve, Values
 
-__all__ = ["MOST_DOTS", "Times", "lines_of", "unit_of"]
+__all__ = ["MOST_DOTS", "OF_MOST", "Times", "lines_of", "unit_of"]
 
 #: A line with more values, or beside another line, is drawn as quantiles.
 MOST_DOTS = 4000
+#: What the text above a panel says of the thin line above medians.
+OF_MOST = ", thin line: maximum"
 #: The share of the times that decides on their unit.
 _USUAL = 0.98
 #: Gaps that are shorter than this share of an interval are not seen.
@@ -62,7 +64,7 @@ def lines_of(
             curves.append(Curve(draw="steps", time_s=starts, value=median, **own, **how))
         else:
             curves.append(Curve(draw="dots", time_s=time, value=took * scale, **how))
-    detail = f"medians of {interval:g} s, band: 5 to 95 %" if has_medians else ""
+    detail = f"medians of {interval:g} s, band: 5 to 95 %{OF_MOST}" if has_medians else ""
     return curves, detail
 
 
