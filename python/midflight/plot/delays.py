@@ -12,7 +12,8 @@ import numpy as np
 from midflight.plot.figure import Dress, check_dress, write_figure
 from midflight.plot.history import RunSource, time_shown
 from midflight.plot.plain import plain_of_flows
-from midflight.plot.spread import is_wide, spread_figure, spread_rows
+from midflight.plot.shares import is_wide
+from midflight.plot.spread import spread_figure, spread_rows
 from midflight.plot.spread_data import Group, Spread
 from midflight.plot.style import Size, check_format, usually
 from midflight.plot.watched import WatchedRun, delay_of, watch

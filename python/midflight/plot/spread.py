@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, Unpack
@@ -64,7 +65,6 @@ from midflight.plot.plain import usual_of_folder
 from midflight.plot.quartiles import draw_whiskers, mark_endless
 from midflight.plot.samples import averaged_words, interval_words, sampling
 from midflight.plot.scales import (
-    WIDE,
     beyond,
     hides,
     is_log_place,
@@ -74,6 +74,14 @@ from midflight.plot.scales import (
     place_limits,
     set_log,
     tick_places,
+)
+from midflight.plot.shares import (
+    draw_shares,
+    is_wide,
+    line_style,
+    panels_of,
+    share_words,
+    shares_figure,
 )
 from midflight.plot.spread_data import (
     Group,
@@ -98,7 +106,6 @@ from midflight.plot.tables import Columns, TableSource, columns_of, missing_colu
 from midflight.plot.unfinished import counted_words, unfinished_words
 from midflight.plot.usual import Shown, missing_argument, usual_rows, usual_shown
 from midflight.refusal import names_arguments, refusal
-from midflight.results import quantile
 from midflight.sweep_results import unit_means
 
 if TYPE_CHECKING:
@@ -111,8 +118,6 @@ __all__ = ["SPREADS", "Spread", "plot_spread", "spread_figure", "spread_of", "sp
 SPREADS = ("cdf", "box", "interval", "heatmap")
 
 _USUAL_IN = (COLUMN_IN * 1.25, 2.9)
-#: A line of a CDF has so many steps at the most.
-_MOST_STEPS = 4000
 #: Why an axis of a kind cannot be logarithmic.
 _NAMED: Mapping[str, str] = {
     "box": "boxes stand side by side, however far apart their numbers are",
@@ -240,6 +245,15 @@ def spread_of(
     flows = {columns["flow"][row] for row in rows} if "flow" in columns else set()
     if not by and x != "flow" and len(flows) > 1:
         by = ["flow"]
+    if kind == "cdf":
+
+        def lines_of(
+            some: Sequence[int], having: Mapping[str, Sequence[str]], apart: Sequence[str]
+        ) -> Spread:
+            return _lines(columns, some, having, kind, None, value, apart, samples)
+
+        if (panels := panels_of(columns, rows, kept, by, value, lines_of)) is not None:
+            return panels
     return _lines(columns, rows, kept, kind, x, value, by, samples)
 
 
@@ -318,7 +332,7 @@ def _lines(
     over, detail = "", ""
     lost = {} if has_intervals else {one.label: sum(one.missing) for one in groups}
     if kind == "cdf":
-        detail = _share_words(groups, lost, is_time=is_time)
+        detail = share_words([Spread(kind, "", "", groups)], is_time=is_time)
     if kind == "box":
         boxes = Spread(kind, "", "", groups, is_time=is_time)
         detail = "; ".join(filter(None, (box_words(boxes), counted_words(lost, is_time=is_time))))
@@ -368,24 +382,6 @@ def _lines(
     )
 
 
-def _share_words(groups: Sequence[Group], lost: Mapping[str, int], *, is_time: bool) -> str:
-    """What the lines of a CDF are of, and which of them end below 1."""
-    runs = {len(values) for group in groups for values in group.values}
-    words = [f"each line: {next(iter(runs))} runs"] if len(runs) == 1 and runs != {1} else []
-    if any(lost.values()):
-        unfinished = unfinished_words(lost, is_time=is_time)
-        words.append(f"{'below 1 at the end' if is_time else 'left out'}: {unfinished}")
-    return "; ".join(words)
-
-
-def is_wide(lines: Sequence[Sequence[float]]) -> bool:
-    """Whether the largest value of the lines is far above the usual values of each line."""
-    known = [values for one in lines if (values := known_of(one))]
-    if not known or min(map(min, known)) <= 0:
-        return False
-    return max(map(max, known)) > WIDE * max(quantile(one, 0.5) for one in known)
-
-
 def spread_figure(
     data: Spread,
     *,
@@ -400,6 +396,11 @@ def spread_figure(
     detail = _detail(data, cut)
     if data.kind == "heatmap":
         return heatmaps_figure(data, title=title, size=size)
+    if data.panels:
+        groups = {tuple(one.key): one for panel in data.panels for one in panel.groups}
+        of_all = replace(data, groups=[*groups.values()])
+        looks = dict(zip(groups, _looks(of_all), strict=True))
+        return shares_figure(data, looks, title=title, size=size, is_log=logs.x)
     width, height = size_in(size, _USUAL_IN)
     with style():
         from matplotlib.figure import Figure
@@ -410,7 +411,7 @@ def spread_figure(
         if data.kind == "interval":
             _draw_intervals(axes, data, logs, (width, height), cut)
         elif data.kind == "cdf":
-            _draw_cdf(axes, data, logs)
+            draw_shares(axes, data, _looks(data), _places(data)[0], is_log=logs.x)
         else:
             has_flat, entries = _draw_boxes(axes, data, logs, height)
             detail = with_markers(detail) if has_flat else detail
@@ -476,7 +477,9 @@ def _logs(data: Spread, xscale: str | None, yscale: str | None) -> Logs:
     if data.kind == "heatmap":
         return Logs()
     if data.kind == "cdf":
-        known = [one for group in data.groups for values in group.values for one in values]
+        panels = data.panels or [data]
+        groups = [group for panel in panels for group in panel.groups]
+        known = [one for group in groups for values in group.values for one in values]
         return Logs(x=is_log_value(xscale, known, suits=data.is_wide, option="--xscale"))
     if data.kind == "box":
         boxes = [quantiles_of(data, values) for group in data.groups for values in group.values]
@@ -492,44 +495,6 @@ def _logs(data: Spread, xscale: str | None, yscale: str | None) -> Logs:
         is_log_place(xscale, places, has_names=data.categories is not None),
         is_log_value(yscale, drawn, suits=suits),
     )
-
-
-def _draw_cdf(axes: Axes, data: Spread, logs: Logs) -> None:
-    """Steps of the share of runs; a line that ends below one is of runs that did not finish."""
-    every = [one for group in data.groups if group.values for one in known_of(group.values[0])]
-    shown = [one for one in every if one > 0] if logs.x else every
-    # What lies before the first value and behind the last one.
-    if logs.x:
-        edges = min(shown) / 1.15, max(shown) * 1.15
-    else:
-        edges = place_limits(shown, 0.04, is_log=False)
-    for place, (group, look) in enumerate(zip(data.groups, _looks(data), strict=True)):
-        values = group.values[0] if group.values else []
-        known = np.sort(np.array(known_of(values)))
-        counted = len(values) if data.is_time else len(known)
-        x = np.concatenate([[edges[0]], known, [edges[1]]])
-        share = np.concatenate([[0.0], np.arange(1, len(known) + 1), [len(known)]]) / max(
-            counted, 1
-        )
-        if len(x) > _MOST_STEPS:
-            # Omit steps that cannot be distinguished; both ends stay.
-            kept = np.linspace(0, len(x) - 1, _MOST_STEPS).astype(np.int64)
-            x, share = x[kept], share[kept]
-        # Lines that run together have their markers at other heights.
-        heights = (np.arange(5) + 0.3 + 0.11 * place) / 5.5
-        marks = np.unique(np.searchsorted(share, heights[heights < share[-1]]))
-        axes.plot(
-            x,
-            share,
-            drawstyle="steps-post",
-            label=group.label,
-            markevery=[int(one) for one in marks],
-            **_line_style(look),
-        )
-    if logs.x:
-        set_log(axes.xaxis, *edges)
-    axes.set_xlim(*edges)
-    axes.set_ylim(0, 1.02)
 
 
 def _looks(data: Spread) -> list[Look]:
@@ -551,19 +516,6 @@ def _entries(data: Spread) -> dict[str, Any]:
     if any(len(key) != len(data.by) for key in keys):
         return {}
     return few_entries(data.by, keys, _looks(data))
-
-
-def _line_style(look: Look) -> dict[str, Any]:
-    return {
-        "color": look.colour,
-        "linestyle": look.line,
-        "linewidth": 1.1,
-        "marker": look.marker,
-        "markersize": 0.85 * look.size,
-        "markerfacecolor": look.colour if look.filled else "white",
-        "markeredgecolor": look.colour,
-        "markeredgewidth": 0.8,
-    }
 
 
 def _step(data: Spread) -> float:
@@ -760,7 +712,7 @@ def _draw_intervals(
         ends += points[np.isfinite(points)].tolist()
         lengths = np.abs(np.vstack([mean - low, high - mean]))[:, sure]
         bars = draw_whiskers(axes, look, x[sure], mean[sure], lengths, cap_pt=apart.cap_pt)
-        how = _line_style(look) | ({} if has_numbers else {"linestyle": "none"})
+        how = line_style(look) | ({} if has_numbers else {"linestyle": "none"})
         short = np.array(group.is_short, dtype=np.bool_)
         # A line of means that leave out more and more runs would fall where times grow.
         drawn = axes.plot(x, np.where(short, np.nan, mean), label=group.label, zorder=4, **how)

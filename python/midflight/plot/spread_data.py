@@ -64,8 +64,9 @@ class Spread:
     value_title: str = ""
     #: The scale of its colours; without one that which suits its values.
     colours: Colours | None = None
-    #: Maps beside each other, each with its own `name`.
+    #: Maps or panels beside each other, each with its own `name`, and the column of these names.
     panels: Sequence[Spread] = ()
+    panels_by: str = ""
     #: Whether the values are changes, which are below 0 or above it.
     is_signed: bool = False
     #: Missing values are times of runs that did not finish, longer than every other.
@@ -125,12 +126,15 @@ def interval_of(group: Group, place: int) -> tuple[float, float, float]:
 def spread_rows(data: Spread) -> Iterator[Sequence[object]]:
     """Yield the head and the rows of a table of the data of the figure."""
     if data.kind == "cdf":
-        yield ("line", "measure", "unit", "value", "share", data.counted)
-        for group in data.groups:
-            (values,) = group.values or [[]]
-            counted = len(values) if data.is_time else len(known_of(values))
-            for place, one in enumerate(sorted(known_of(values)), 1):
-                yield (group.label, *data.measure, one, place / counted, counted)
+        named = [data.panels_by] if data.panels else []
+        yield (*named, "line", "measure", "unit", "value", "share", data.counted)
+        for panel in data.panels or [data]:
+            label = [panel.name] if data.panels else []
+            for group in panel.groups:
+                (values,) = group.values or [[]]
+                counted = len(values) if data.is_time else len(known_of(values))
+                for place, one in enumerate(sorted(known_of(values)), 1):
+                    yield (*label, group.label, *data.measure, one, place / counted, counted)
         return
     if data.kind == "heatmap":
         (x, x_unit), (y, y_unit) = data.axes

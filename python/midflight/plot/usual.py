@@ -128,6 +128,11 @@ def usual_shown(
     elif not has_by:
         by = usual_by(axes, compare, {x}, apart or ())
         _check_are_apart(axes, compare, {x}, by)
+        has_several = int(asked["scenario"].get("runs") or 1) > 1
+        if kind == "cdf" and (has_several or any(is_sample(k) and axes[k][1:] for k in axes)):
+            # The best of the settings that would be pooled has panels of several runs.
+            rest = {key: values for key, values in axes.items() if len(values) > 1}
+            by += [key for key in places_of(rest, *by) if not is_sample(key)][:1]
         is_one = x == "flow" or "flow" in fixed
         flows = [] if is_one else measured_flows(read_columns(Path(source), value), value, {})
         lines = prod(len(axes[key]) for key in by)

@@ -1,0 +1,102 @@
+"""Shares of runs (CDFs) of sweeps over settings: panels, not settings together."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import pytest
+from matplotlib.colors import to_hex
+from matplotlib.text import Text
+
+from midflight import MidflightError
+from midflight.cli import main
+from midflight.plot import figure_of, plot_spread
+from midflight.plot.style import SERIES, looks_of
+
+SCHEME, GAP = "flows.download.scheme", "handoffs.0.gap"
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("shares") / "out"
+    axes = [f"{SCHEME}=sack,freeze,enhanced", f"{GAP}=0.2s,0.5s,1s,2s", "seed=1,2,3"]
+    words = ["sweep", "wifi-to-lte", "--out", str(folder), "--set", "links.lte.loss=uniform 0.5%"]
+    assert main([*words, *(word for axis in axes for word in ("--axis", axis))]) == 0
+    return folder
+
+
+def test_a_setting_has_panels_with_the_same_axes(
+    swept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, table = tmp_path / "x.svg", tmp_path / "x.csv"
+    words = ["plot", str(swept), "--kind", "cdf", "--out", str(out), "--csv", str(table)]
+    assert main(words) == 0
+    said = capsys.readouterr().err
+    assert f"--value duration_ns --by {SCHEME} --by {GAP}" in said
+    assert "pooled" not in said
+    with table.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    gaps = [f"Gap {gap}" for gap in ("0.2 s", "0.5 s", "1 s", "2 s")]
+    assert list(dict.fromkeys(row[GAP] for row in rows)) == gaps
+    with (swept / "flows.csv").open(newline="") as file:
+        flows = list(csv.DictReader(file))
+    for scheme in ("sack", "freeze", "enhanced"):
+        mine = [float(r["value"]) for r in rows if (r[GAP], r["line"]) == ("Gap 1 s", scheme)]
+        known = [r for r in flows if (r[GAP], r[SCHEME]) == ("1s", scheme)]
+        assert mine == pytest.approx(sorted(float(r["duration_ns"]) / 1e9 for r in known))
+    # The options of the note, and Python, draw the same.
+    again = tmp_path / "again.svg"
+    by = ["--value", "duration_ns", "--by", SCHEME, "--by", GAP]
+    assert main([*words[:4], *by, "--out", str(again)]) == 0
+    assert again.read_bytes() == out.read_bytes()
+    figure = figure_of(plot_spread, swept, "cdf")
+    assert [axes.get_title() for axes in figure.axes] == gaps
+    assert len({axes.get_xlim() for axes in figure.axes}) == 1
+    colours = [to_hex(one.get_color()) for one in figure.axes[2].lines]
+    known = looks_of(["sack", "freeze", "enhanced"])
+    assert colours == [SERIES[look].colour for look in known]
+    said_above = [one.get_text() for one in figure.findobj(Text)]
+    assert "each line: 3 runs; pooled: 3 seeds" in said_above
+    (legend,) = figure.legends
+    assert len(legend.get_lines()) >= 3
+
+
+def test_panels_have_two_columns_in_one_of_a_paper(swept: Path) -> None:
+    for size, columns in (("single", 2), ("double", 2), (2.0, 1)):
+        figure = figure_of(plot_spread, swept, "cdf", size=size)
+        grid = figure.axes[0].get_subplotspec().get_gridspec()
+        assert grid.ncols == columns
+        figure.draw_without_rendering()
+        assert all(axes.get_window_extent().height > 40 for axes in figure.axes)
+
+
+def test_many_values_of_a_setting_have_some_panels() -> None:
+    columns: dict[str, list[Any]] = {"line": [], "rate": [], "duration_ns": []}
+    for line in "ab":
+        for rate in range(1, 12):
+            for one in range(3):
+                columns["line"].append(line)
+                columns["rate"].append(f"{rate} Mbit/s")
+                columns["duration_ns"].append(1e9 * (rate + one))
+    how: Any = {"value": "duration_ns", "by": ["line", "rate"]}
+    figure = figure_of(plot_spread, columns, "cdf", **how)
+    assert [one.get_title() for one in figure.axes] == [
+        f"Rate {rate} Mbit/s" for rate in (1, 3, 5, 7, 9, 11)
+    ]
+    above = [one.get_text() for one in figure.findobj(Text)]
+    assert "6 of 11 rates; each line: 3 runs" in above
+    with pytest.raises(MidflightError, match="nothing is there"):
+        figure_of(plot_spread, columns, "cdf", xlim=(100, 200), **how)
+    # As few as six lines have no panels.
+    few = {"where": {"rate": ["1 Mbit/s", "2 Mbit/s", "3 Mbit/s"]}}
+    assert len(figure_of(plot_spread, columns, "cdf", **few, **how).axes) == 1
+
+
+def test_settings_of_a_single_run_have_no_panels(tmp_path: Path) -> None:
+    axes = [f"{SCHEME}=sack,freeze,enhanced", f"{GAP}=0.2s,0.5s,1s,2s"]
+    words = ["sweep", "wifi-to-lte", "--out", str(tmp_path / "out")]
+    assert main([*words, *(word for axis in axes for word in ("--axis", axis))]) == 0
+    (panel,) = figure_of(plot_spread, tmp_path / "out", "cdf").axes
+    assert "pooled: 4 gaps" in " ".join(one.get_text() for one in panel.texts)
