@@ -79,6 +79,11 @@ def test_rows_say_how_many_packets_are_lost_to_the_queue_and_to_the_link() -> No
     causes = [run.flows[0].lost_by_cause() for run in runs]
     expected = [f"{len(one['full'][0])} + {len(one['broken'][0])} lost" for one in causes]
     assert [text.get_text() for text in figure.axes[-1].texts] == expected
+    # A narrow figure has room for all of them together.
+    figure = over_time_figure(runs, panels, window, size=2.2)
+    expected = [f"{len(one['full'][0]) + len(one['broken'][0])} lost" for one in causes]
+    assert [text.get_text() for text in figure.axes[-1].texts] == expected
+    figure = over_time_figure(runs, panels, window)
     names = [text.get_text() for text in figure.legends[0].get_texts()]
     assert names.index("lost: queue full") < names.index("lost: link down")
 

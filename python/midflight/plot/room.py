@@ -74,7 +74,7 @@ _OF_OUTAGES: Mapping[str, Any] = {
     "linewidth": 0,
 }
 #: How times are shaded that the legend calls so, and the colour of narrow ones.
-_SHADES = {OUTAGE: (_OF_OUTAGES, "#dfbf80"), WITHOUT: (NO_LINK, "#e0d0a8")}
+_SHADES = {OUTAGE: (_OF_OUTAGES, "#dfbf80"), WITHOUT: (NO_LINK, "#bfae88")}
 #: How a time without a link is filled where each is narrow.
 NARROW_NO_LINK: Mapping[str, Any] = {"facecolor": _SHADES[WITHOUT][1], "linewidth": 0}
 #: Shaded times are at least so wide, in points, as far as there is room.

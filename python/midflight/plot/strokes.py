@@ -14,7 +14,7 @@ from midflight.plot.line_looks import look_of
 from midflight.plot.marks import EVENTS, GROUPS, STALL, Event, marker_of
 from midflight.plot.panel_scales import SPANS
 from midflight.plot.room import MOST_VECTORS, Room, draw_dots
-from midflight.plot.style import Look, lighter
+from midflight.plot.style import Look, lighter, text_width
 from midflight.plot.together import LINE_PT, LineStyle
 
 if TYPE_CHECKING:
@@ -53,6 +53,8 @@ _COUNTED: Sequence[tuple[Sequence[Draw], str]] = (
     (("unread",), "not read"),
 )
 _COUNT_PT = 5.5
+#: Their parts are told apart if they take no more than this share of the figure's width.
+_MOST_OF_WIDTH = 0.13
 #: So few dots are no band.
 _FEW_DOTS = 300
 #: A colour whose parts differ by no more than this is a grey.
@@ -264,6 +266,11 @@ def draw_row_names(axes: Axes, panel: Panel, rows: Mapping[int, float]) -> None:
     colours = {look_of(row).colour for row in rows}
     has_markers = bool(of_lines) and len(colours) < len(rows)
     figure = axes.get_figure(root=True)
+    assert figure is not None
+    texts = {row: ", ".join(_counts(panel, row)) for row in rows}
+    room = _MOST_OF_WIDTH * 72 * figure.get_size_inches()[0]
+    if any(text_width(one, _COUNT_PT) > room for one in texts.values()):
+        texts = {row: ", ".join(_counts(panel, row, are_apart=False)) for row in rows}
     for row in rows:
         if has_markers:
             look = look_of(row)
@@ -279,12 +286,8 @@ def draw_row_names(axes: Axes, panel: Panel, rows: Mapping[int, float]) -> None:
                 mew=0.8,
                 ls="none",
             )
-        counts = ", ".join(_counts(panel, row))
-        if not counts:
+        if not (counts := texts[row]):
             continue
-        if len(rows) == 1:
-            # A long text takes width from the panel.
-            counts = counts.replace(" + ", " +\n")
         axes.annotate(
             counts,
             (1.0, rows[row]),
@@ -305,13 +308,16 @@ def _row_of(one: Curve) -> int:
     return EVENTS["timeout" if one.draw == "stalled" else one.draw].row
 
 
-def _counts(panel: Panel, row: int) -> Iterator[str]:
-    """Yield how many events of each kind a row of marks is of, in the order of the legend."""
+def _counts(panel: Panel, row: int, *, are_apart: bool = True) -> Iterator[str]:
+    """Yield how many events of each kind a row of marks is of, in the order of the legend, or of
+    all kinds with the same word.
+    """
     mine = [one for one in panel.curves if one.in_row and _row_of(one) == row]
     for draws, word in _COUNTED:
-        counts = (sum(one.events for one in mine if one.draw == draw) for draw in draws)
-        if each := [f"{count:,}" for count in counts if count]:
-            yield f"{' + '.join(each)} {word}"
+        each = [sum(one.events for one in mine if one.draw == draw) for draw in draws]
+        shown = [f"{count:,}" for count in (each if are_apart else [sum(each)]) if count]
+        if shown:
+            yield f"{' + '.join(shown)} {word}"
 
 
 def line_sample(place: int) -> Any:
