@@ -51,6 +51,9 @@ def tex_width(line: str, size_pt: float) -> float:
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import TextPath
 
+    if not line.strip():
+        # Of nothing matplotlib 3.11 makes no path.
+        return 0.0
     # Letters that it lacks, and mathematics, are about as wide as those of other fonts with serifs.
     font = FontProperties(family=["cmr10", "STIXGeneral", "DejaVu Serif"])
     try:
