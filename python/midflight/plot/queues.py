@@ -14,11 +14,10 @@ from midflight.plot.history import NS_PER_S
 from midflight.plot.line_looks import link_look
 from midflight.plot.marks import EVENTS, GROUPS, timeouts
 
-__all__ = ["INTERVALS", "queue_panel"]
+__all__ = ["queue_panel"]
 
-#: Means of a throughput in the time that is shown, about, and of a queue for each of them.
-INTERVALS = 90
-_FINER = 4
+#: Means of a queue alone in the time that is shown, about.
+_INTERVALS = 360
 #: Queues of several runs are maxima if the longest one is so many times the largest mean.
 _OF_BURSTS = 5
 
@@ -94,7 +93,10 @@ class _Levels(NamedTuple):
         if len(self.time_s) < len(edges):
             last = [np.append(one, one[-1]) for one in self[1:]]
             return _Levels(np.append(self.time_s, edges[-1]), *last)
-        place = places_in(edges, self.time_s)
+        # What is known from an instant to the next one, beyond an edge, is that of the later interval:
+        # a queue that is full until an outage ends would seem to empty before.
+        until = np.nextafter(np.append(self.time_s[1:], edges[-1]), 0.0)
+        place = places_in(edges, np.maximum(until, self.time_s))
         starts = np.flatnonzero(np.diff(place, prepend=-1))
         means = np.add.reduceat(self.mean, starts) / np.diff(np.append(starts, len(place)))
         least, most = (
@@ -133,7 +135,7 @@ def queue_panel(
     means = interval
     if not is_given and len(runs) == 1 and not runs[0].other_links:
         # The sawtooth of one queue can be seen, those of several cover each other.
-        interval = min(interval, nice(max(interval, (window[1] - window[0]) / INTERVALS) / _FINER))
+        interval = min(interval, nice((window[1] - window[0]) / _INTERVALS))
     curves, is_binned = [], False
     alone = sum(len(one.flows) for one in runs) == 1
     for run in runs:

@@ -45,7 +45,7 @@ from midflight.plot.line_looks import looks_of_flows
 from midflight.plot.link_rates import rate_in_use, rates_of
 from midflight.plot.marks import GROUPS, check_marks, timeouts
 from midflight.plot.options import as_names, time_words
-from midflight.plot.queues import INTERVALS, queue_panel
+from midflight.plot.queues import queue_panel
 from midflight.plot.sender_panels import cwnd_panel, pipe_panel, rates_panel, sequence_panel
 from midflight.plot.stalls import Heard, least_stall_s, pipe_of_workload, silences, stalls_of
 from midflight.plot.style import PAGE_IN, SERIES, looks_of
@@ -102,6 +102,10 @@ _MOST_ALL = 6
 #: its intervals: with one line, and with several, which cover each other.
 _MANY_CHANGES = 20
 _MOST_PER_IN, _MOST_OF_SEVERAL = 150, 60
+#: Otherwise an inch has no more than so many.
+_PER_IN = 28
+#: A link that is in use for less than this share of the time shown has no say in how long they are.
+_LEAST_USE = 0.1
 #: Intervals fit the changes of a rate if more than this share of them is at their edges.
 _MOST_FIT = 0.9
 #: However long a round trip is, a figure has so many intervals.
@@ -332,7 +336,8 @@ def panels_of(
     check_interval(interval_s, window, longest(runs).end_ns / NS_PER_S)
     several = sum(len(one.flows) for one in runs) > 1
     most = width_in * (_MOST_OF_SEVERAL if several else _MOST_PER_IN)
-    interval = interval_s or _of_whole_segments(runs, _usual_interval(longest(runs), window, most))
+    usual = _usual_interval(longest(runs), window, width_in * _PER_IN, most)
+    interval = interval_s or _of_whole_segments(runs, usual)
     marked = check_marks(marks)
     left_out = {
         draw
@@ -380,21 +385,18 @@ def check_interval(interval_s: float | None, window: tuple[float, float], end_s:
         )
 
 
-def _usual_interval(run: WatchedRun, window: tuple[float, float], most: float) -> float:
-    """The interval of means, in seconds. If the rate of the link in use changes all the time, as
-    with a recording, it is the interval of these changes, if that is shorter than the usual one and
-    there are no more than `most`.
+def _usual_interval(
+    run: WatchedRun, window: tuple[float, float], count: float, most: float
+) -> float:
+    """The interval of means, in seconds, of which a window has `count` or fewer. If the rate of the
+    link in use changes all the time, as with a recording, it is the interval of these changes, if
+    that is shorter than the usual one and there are no more than `most`.
 
-    A rate with an even slope changes where the slope ends. Means of less than a round trip show the
-    bursts of a window, and no throughput.
+    A rate with an even slope changes where the slope ends.
     """
     shown = window[1] - window[0]
-    trips = []
-    for flow in run.flows:
-        seen = inside(flow.times("rtt_sample") / NS_PER_S, window)
-        trips.append(flow.values("rtt_sample")[seen])
-    trip = max((float(np.median(one)) for one in trips if len(one)), default=0.0)
-    usual = nice(max(shown / INTERVALS, min(trip, shown / _LEAST_INTERVALS)))
+    trip = _longest_trip(run, window)
+    usual = nice(max(shown / count, min(trip, shown / _LEAST_INTERVALS)))
     rate = rate_in_use(run, window)
     sampled = run.sampled(next(iter(run.access.values())), "time_ns")
     between = float(np.median(np.diff(sampled))) / NS_PER_S if len(sampled) > 1 else 0.0
@@ -418,6 +420,29 @@ def _usual_interval(run: WatchedRun, window: tuple[float, float], most: float) -
         return float(np.mean(aside <= near)) > _MOST_FIT
 
     return next((one for one in shorter if one >= max(trip, shown / most) and fits(one)), usual)
+
+
+def _longest_trip(run: WatchedRun, window: tuple[float, float]) -> float:
+    """The round trip, in seconds, of the slowest link that is in use for a good part of a window:
+    means of less than that show the bursts of a window, and no throughput. What waits in a queue
+    arrives without bursts, so that the shortest one of each link counts.
+    """
+    least = _LEAST_USE * (window[1] - window[0])
+    trips = [0.0]
+    for begin, end in _uses(run, window):
+        for flow in run.flows if end - begin >= least else ():
+            seen = inside(flow.times("rtt_sample") / NS_PER_S, (begin, end))
+            if seen.stop > seen.start:
+                trips.append(float(flow.values("rtt_sample")[seen].min()))
+    return max(trips)
+
+
+def _uses(run: WatchedRun, window: tuple[float, float]) -> Iterator[tuple[float, float]]:
+    """From when to when each link is in use in a window, in seconds."""
+    for one in run.stretches:
+        begin, end = max(one.from_ns / NS_PER_S, window[0]), min(one.until_ns / NS_PER_S, window[1])
+        if one.link and begin < end:
+            yield begin, end
 
 
 def _of_whole_segments(runs: Sequence[WatchedRun], interval: float) -> float:
@@ -480,7 +505,7 @@ def _lacks(
         return []
     whole = (0.0, max(longest(runs).end_ns / NS_PER_S, 1e-6))
     # A short window has fine intervals, of which a whole run would have millions.
-    ever = lines_of(_KINDS[panel.kind](runs, whole, max(interval, whole[1] / INTERVALS)))
+    ever = lines_of(_KINDS[panel.kind](runs, whole, max(interval, whole[1] / _LEAST_INTERVALS)))
     why: dict[str, list[str]] = {}
     for how in named:
         key = how["flow"], how["scheme"]

@@ -110,15 +110,16 @@ function levels(at, { path, packets, least, most }) {
   const found = { t: [], v: [], least: [], most: [] }, { t, v } = packets, edges = at.edges(path.cuts, interval(at), path.end);
   // The interval of the last sample before what is shown, or the first one.
   const held = Math.max(0, at.upper(t, at.view.t0) - 1), first = Math.max(0, at.upper(edges, t[held]) - 1);
-  for (let k = first, i = at.lower(t, edges[first]); k < edges.length - 1 && edges[k] <= at.view.t1; k++) {
+  // What is known from a sample to the next one, beyond an edge, is that of the later interval.
+  for (let k = first, i = Math.max(0, at.upper(t, edges[first]) - 1); k < edges.length - 1 && edges[k] <= at.view.t1; k++) {
     const from = i, until = k === edges.length - 2 ? Infinity : edges[k + 1];
     let sum = 0, low = Infinity, high = 0;
-    for (; i < t.length && t[i] < until; i++) {
+    for (; i < t.length && (i + 1 < t.length ? t[i + 1] : path.end) <= until; i++) {
       sum += v[i]; low = Math.min(low, v[i], least.v[i]); high = Math.max(high, v[i], most.v[i]);
     }
     if (i === from) continue;
     // A single sample is no mean: it holds from when it was taken.
-    found.t.push(i === from + 1 ? t[from] : edges[k]); found.v.push(sum / (i - from)); found.least.push(low); found.most.push(high);
+    found.t.push(i === from + 1 ? Math.max(t[from], edges[k]) : edges[k]); found.v.push(sum / (i - from)); found.least.push(low); found.most.push(high);
   }
   return found.t.length ? [found] : [];
 }
