@@ -157,20 +157,20 @@ def test_intervals_are_those_of_a_recording() -> None:
     # A rate that goes evenly up and down has no such step, nor a path with long round trips.
     slope = {"time_s": [0, 60, 120], "rate_mbps": [40, 4, 40]}
     even = {"columns": slope, "interpolation": "linear"}
-    for trace, link in ((even, "30 ms"), (recorded, "700 ms")):
+    for trace, link, means in ((even, "30 ms", "1 s"), (recorded, "700 ms", "2 s")):
         sloping = Scenario(
             links={"cell": Link(delay=link, queue="200 packets", trace=trace)},
             flows=flows,
             end="120 s",
         )
         (panel,) = shown_panels(watch(sloping), ["throughput"])[1]
-        assert panel.detail == "means of 2 s"
-    # Without a recording: the next round number above a 90th.
+        assert panel.detail == f"means of {means}"
+    # Without a recording: the next round number above a 200th.
     steady = Scenario(
         links={"cell": Link(rate="20 Mbit/s", delay="30 ms")}, flows=flows, end="120 s"
     )
     (panel,) = shown_panels(watch(steady), ["throughput"])[1]
-    assert panel.detail == "means of 2 s"
+    assert panel.detail == "means of 1 s"
 
 
 def test_a_narrow_figure_of_a_recording_has_longer_intervals() -> None:

@@ -594,8 +594,8 @@ def write_panels(
         scale = scales.get(panel.kind, scales.get(""))
         if slow := slow_links(panel, scale, longest(runs).stretches):
             note(
-                f"{panel.kind}: {slow}; --yscale {panel.kind}=log shows it, and --from and "
-                "--until the time with that link alone"
+                f"{panel.kind}: {slow}, which can hardly be seen; --yscale {panel.kind}=log shows "
+                "it, and --from and --until the time with that rate alone"
             )
     for line, other in repeated_lines(runs).items():
         note(f"{labelled(line)}: its run is the same as that of {labelled(other)}, event by event")

@@ -155,10 +155,9 @@ def slow_links(
     words = []
     for name, each in found.items():
         least, most_rate = _three_digits(min(each)), _three_digits(max(each))
-        shown = least if least == most_rate else f"{least} to {most_rate}"
-        words.append(f"{name}: {shown} Mbit/s")
-    share = f"under {100 * _HIDDEN:g} % of the axis"
-    return f"{'; '.join(words)}, {share}" if words else ""
+        down = "" if least == most_rate else "down to "
+        words.append(f"{name}: {down}{least} Mbit/s")
+    return "; ".join(words)
 
 
 def with_one_scale(panels: Sequence[Panel], yscale_of: Callable[[Panel], str | None]) -> list[str]:

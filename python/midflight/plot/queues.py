@@ -93,8 +93,8 @@ class _Levels(NamedTuple):
         if len(self.time_s) < len(edges):
             last = [np.append(one, one[-1]) for one in self[1:]]
             return _Levels(np.append(self.time_s, edges[-1]), *last)
-        # What is known from an instant to the next one, beyond an edge, is that of the later interval:
-        # a queue that is full until an outage ends would seem to empty before.
+        # What is known from an instant to the next one, beyond an edge, is that of the later
+        # interval: a queue that is full until an outage ends would seem to empty before.
         until = np.nextafter(np.append(self.time_s[1:], edges[-1]), 0.0)
         place = places_in(edges, np.maximum(until, self.time_s))
         starts = np.flatnonzero(np.diff(place, prepend=-1))

@@ -73,7 +73,7 @@ _OF_OUTAGES: Mapping[str, Any] = {
     "hatch": "\\\\\\\\",
     "linewidth": 0,
 }
-#: How times are shaded that the legend calls so, and the colour of narrow ones.
+#: How times are shaded that the legend calls so, and the colour where some are narrow.
 _SHADES = {OUTAGE: (_OF_OUTAGES, "#dfbf80"), WITHOUT: (NO_LINK, "#bfae88")}
 #: How a time without a link is filled where each is narrow.
 NARROW_NO_LINK: Mapping[str, Any] = {"facecolor": _SHADES[WITHOUT][1], "linewidth": 0}
@@ -269,30 +269,26 @@ def shade_spans(
     is_named: bool = True,
 ) -> None:
     """Shade ascending times, which are `OUTAGE` or `WITHOUT` a link, over the height of a panel.
-    Those that would be narrow lines end later, up to half of the way to the next one, and are
-    darker.
+    Those that would be narrow lines end later, up to half of the way to the next one; where there
+    are such, all are darker, and none is hatched.
     """
     from matplotlib.collections import PolyCollection
 
     (start, end), least = room.window, _LEAST_SPAN_PT * room.point_s
     spans = [(max(a, start), min(b, end)) for a, b in spans if b > start and a < end and b > a]
-    wide, narrow = [], []
+    shown = []
     for place, (a, b) in enumerate(spans):
-        if not is_narrow((a, b), room):
-            wide.append((a, b))
-            continue
         after = spans[place + 1][0] if place + 1 < len(spans) else np.inf
-        narrow.append((a, b + min(least - (b - a), (after - b) / 2)))
+        shown.append((a, max(b, min(a + least, (b + after) / 2))))
     how, dark = _SHADES[what]
-    label = what if is_named else "_"
-    for shown, look in ((wide, how), (narrow, {"facecolor": dark, "linewidth": 0})):
-        if shown:
-            corners = [[(a, 0.0), (a, 1.0), (b, 1.0), (b, 0.0)] for a, b in shown]
-            across = axes.get_xaxis_transform()
-            area = PolyCollection(corners, transform=across, zorder=0.1, **look)
-            area.set_label(label)
-            axes.add_collection(area, autolim=False)
-            label = "_"
+    if any(is_narrow(one, room) for one in spans):
+        how = {"facecolor": dark, "linewidth": 0}
+    if shown:
+        corners = [[(a, 0.0), (a, 1.0), (b, 1.0), (b, 0.0)] for a, b in shown]
+        across = axes.get_xaxis_transform()
+        area = PolyCollection(corners, transform=across, zorder=0.1, **how)
+        area.set_label(what if is_named else "_")
+        axes.add_collection(area, autolim=False)
 
 
 def draw_moments(axes: Axes, moments: Sequence[Moment], room: Room, *, named: bool) -> None:

@@ -113,7 +113,7 @@ _LEAST_INTERVALS = 20
 #: However short requested intervals are, a figure has no more, many for each of its pixels.
 _MOST_INTERVALS = 100_000
 #: Of a video's segment an interval of means has so much at the most, or whole ones.
-_MOST_OF_SEGMENT = 0.25
+_MOST_OF_SEGMENT = 0.1
 #: Slopes that differ by less than this share are the same.
 _STRAIGHT = 0.02
 
