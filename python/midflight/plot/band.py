@@ -137,7 +137,7 @@ def unnamed_entries(runs: Sequence[WatchedRun], room: Room) -> Iterator[tuple[st
             yield f"in the band: {link}", Patch(**_fill(run, link))
         else:
             # As in the panels, where it is wider.
-            narrow = all(is_narrow(_seen(one, room), room) for one in shown)
+            narrow = any(is_narrow(_seen(one, room), room) for one in shown)
             yield "no link", Patch(**NARROW_NO_LINK if narrow else NO_LINK)
 
 

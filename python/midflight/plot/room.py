@@ -75,7 +75,7 @@ _OF_OUTAGES: Mapping[str, Any] = {
 }
 #: How times are shaded that the legend calls so, and the colour where some are narrow.
 _SHADES = {OUTAGE: (_OF_OUTAGES, "#dfbf80"), WITHOUT: (NO_LINK, "#bfae88")}
-#: How a time without a link is filled where each is narrow.
+#: How times without a link are filled where some are narrow.
 NARROW_NO_LINK: Mapping[str, Any] = {"facecolor": _SHADES[WITHOUT][1], "linewidth": 0}
 #: Shaded times are at least so wide, in points, as far as there is room.
 _LEAST_SPAN_PT = 2.5
