@@ -18,16 +18,17 @@ from typing import TYPE_CHECKING, Any
 from midflight.refusal import names_arguments
 from midflight.report import check_page, data_url, environment
 from midflight.run_report import event_cells, flow_settings, link_cells
-from midflight.run_tables import counted, stacks_of
+from midflight.run_tables import stacks_of
 from midflight.scenario import OWN_VALUES
-from midflight.sweep_summary import MOST_LINES, Summary, check_by, check_has_measure
+from midflight.simulated import runs_words, simulated_words, value_lines
+from midflight.sweep_summary import Summary, check_by, check_has_measure
+from midflight.sweep_words import best_lines, change_lines, direction_of
 
 if TYPE_CHECKING:
     from midflight.plot.tables import Columns
     from midflight.plot.usual import Shown
     from midflight.policy import Policies
     from midflight.sweep import Sweep
-    from midflight.sweep_results import Comparison
 
 __all__ = [
     "headed",
@@ -44,6 +45,8 @@ _OWN = "The scenario, with its own values:"
 _MOST_VALUES = 12
 #: Maps, one for each value that is compared.
 _MOST_MAPS = 12
+#: Rows of a table, which is folded.
+_MOST_ROWS = 2000
 
 
 @names_arguments
@@ -97,33 +100,45 @@ def sweep_report_html(
     definition = json.loads((folder / "sweep.json").read_text(encoding="utf-8"))
     heading, description = sweep_heading(asked)
     with usual_of_folder(folder):
+        values, parts = value_lines(asked)
         return (
             environment()
             .get_template("sweep_report.html.j2")
             .render(
                 title=heading,
                 name=folder.resolve().name,
+                simulated=simulated_words(scenario, asked.axes),
+                runs=runs_words(asked, scenario["runs"]),
+                values=values,
+                parts=parts,
                 description=description,
                 scenario=scenario,
                 made_by=stacks_of(scenario),
                 settings=scenario.get("set", {}),
-                cells=counted(asked.cells, "cell"),
                 axes=_axis_cells(asked),
                 measured=words,
                 over=summary.over(),
-                quartiles=headed(summary.quartile_cells(unit)),
-                left_out=max(0, len(summary.grouped) - MOST_LINES),
+                quartiles=headed(summary.quartile_cells(unit, summary.grouped[:_MOST_ROWS])),
+                quartiles_of=len(summary.grouped),
                 notes=[one for one in summary.unmet.notes() if one],
-                unfinished=summary.unfinished(),
+                unfinished=summary.unfinished(for_terminal=False),
                 instead=shown is not summary,
                 named=within_text(column_name(shown.metric)),
-                short=list(_short(shown)),
+                short=list(change_lines(shown)),
+                best=list(best_lines(shown)),
+                points=_points(shown),
+                better=_better(shown.metric),
                 baseline=_joined(summary.compared[0].baseline) if summary.compared else "",
-                comparison=headed(summary.comparison_lines(unit, complete=True))
+                comparison=headed(summary.comparison_lines(unit, complete=True, most=_MOST_ROWS))
                 if summary.compared
                 else [],
-                comparison_head=_joined(summary.comparison_head()) if summary.compared else "",
-                comparison_foot=[_joined(one) for one in summary.comparison_foot()],
+                comparison_of=sum(one.pairs > 0 for one in summary.compared),
+                comparison_head=_joined(summary.comparison_head(for_terminal=False))
+                if summary.compared
+                else "",
+                comparison_foot=[
+                    _joined(one) for one in summary.comparison_foot(len(summary.compared))
+                ],
                 figures=list(sweep_figures(asked, folder, shown)),
                 links=link_cells(scenario["links"]),
                 flows=flow_settings(scenario["flows"]),
@@ -160,6 +175,7 @@ def sweep_heading(asked: Sweep) -> tuple[str, str]:
     """
     from midflight.plot.names import column_name, within_text
     from midflight.plot.unfinished import joined
+    from midflight.sweep_results import SEED
 
     scenario = json.loads(asked.scenario)
     title = scenario.get("title") or ""
@@ -167,7 +183,9 @@ def sweep_heading(asked: Sweep) -> tuple[str, str]:
     description = " ".join((scenario.get("description") or "").split())
     if title and of == title:
         return title, description
-    words = [within_text(column_name(key)) if "." in key else key for key in asked.axes]
+    # Seeds are no setting.
+    axes = [key for key in asked.axes if key != SEED] or [*asked.axes]
+    words = [within_text(column_name(key)) if "." in key else key for key in axes]
     if title:
         end = "" if of.endswith((".", "!", "?")) else "."
         about = description.removeprefix(OWN_VALUES).strip()
@@ -211,86 +229,24 @@ def sweep_command(asked: Sweep, folder: Path, command: str = "") -> str:
     return shlex.join([*words, *policies, "--out", f"{folder.resolve().name}-again"])
 
 
-def signed(ratio: float) -> str:
-    """A change in per cent with its sign, which is no hyphen."""
-    return f"{100 * ratio:+.1f} %".replace("-", "\N{MINUS SIGN}")
+def _points(summary: Summary) -> str:
+    """At which combinations of other axes values are compared; "" at one."""
+    from midflight.plot.names import column_name, within_text
+    from midflight.plot.unfinished import joined
+
+    axes = [key for key in summary.others if len(summary.asked.axes[key]) > 1]
+    count = math.prod(len(summary.asked.axes[key]) for key in axes)
+    names = [within_text(column_name(key)) if "." in key else key for key in axes]
+    what = "values" if len(axes) == 1 else "combinations"
+    return f"{count} {what} of {joined(names)}" if axes else ""
 
 
-def signed_in(unit: str, value: float) -> str:
-    """A difference in a unit, of three digits, with its sign, which is no hyphen."""
-    digits = "+.3g" if abs(value) < 1000 else "+.0f"
-    return f"{value:{digits}} {unit}".rstrip().replace("-", "\N{MINUS SIGN}")
-
-
-def _short(summary: Summary) -> Iterator[str]:
-    """Yield a sentence on each value that is compared: from what change to what, and how often the
-    interval of the change is above 0 or below it. Against a mean that may be 0 the change is a
-    difference.
-    """
-    from midflight.plot.axis import unit_of
-    from midflight.plot.style import labelled
-
-    unit, scale = unit_of(summary.metric)
-    # As in the figure, all are in the same unit.
-    measured = [one for one in summary.compared if math.isfinite(one.difference)]
-    is_relative = not any(one.is_endless or one.may_lose_all for one in measured)
-    values = dict.fromkeys((one.flow, one.value) for one in summary.compared)
-    flows = {flow for flow, _ in values}
-    for flow, value in values:
-        every = [one for one in summary.compared if (one.flow, one.value) == (flow, value)]
-        known = [one for one in every if math.isfinite(one.difference)]
-        name = labelled(value) if len(flows) == 1 else f"{flow} with {labelled(value)}"
-        if not known:
-            yield f"{name}: in no pair both runs have a value"
-            continue
-        baseline = labelled(known[0].baseline)
-        endless = [one for one in known if one.is_endless]
-        why = ""
-        if is_relative:
-            low, high = (signed(one(each.ratio for each in known)) for one in (min, max))
-        else:
-            sizes = [one.difference * scale for one in known]
-            low, high = (signed_in(unit, one(sizes)) for one in (min, max))
-        if endless:
-            is_zero = "is" if all(one.is_of_zero for one in known) else "may be"
-            why = f"no percentage: the mean of {baseline} {is_zero} 0"
-        change = _from_to(low, high, len(known), len(every))
-        more, less = (sum(one.side == side for one in known) for side in (1, -1))
-        same = sum(one.is_same for one in known)
-        sure = ""
-        if same and same == len(known):
-            sure = "; no interval, as all pairs are the same"
-        elif len(known) == 1 and known[0].samples > 1:
-            why = "; ".join(filter(None, (_interval(known[0], scale, is_relative), why)))
-        elif summary.has_intervals:
-            both = len(known) - more - less - same
-            sides = {"above 0": more, "below 0": less, "on both sides of 0": both}
-            told = [f"{count} {side}" for side, count in sides.items() if count]
-            sure = f"; intervals: {', '.join(told)}"
-            if same:
-                sure += f"; {same} without, as all pairs are the same"
-        lost = sum(not one.pairs and one.baseline_missing > 0 for one in every)
-        if lost:
-            ends = "did not finish" if summary.metric.endswith("_ns") else "has no value"
-            sure += f"; {baseline} {ends} in {lost} of {len(every)} combinations"
-        yield f"{name}: {change}{f' ({why})' if why else ''}{sure}"
-
-
-def _interval(one: Comparison, scale: float, is_relative: bool) -> str:
-    """The ends of the interval of a change, with their signs, in per cent or in the unit of the
-    difference.
-    """
-    if is_relative:
-        ends = [f"{100 * end:+.0f}" for end in (one.ratio_low, one.ratio_high)]
-    else:
-        ends = [signed_in("", scale * (one.difference + side * one.half_width)) for side in (-1, 1)]
-    return " to ".join(ends).replace("-", "\N{MINUS SIGN}")
-
-
-def _from_to(low: str, high: str, count: int, among: int) -> str:
-    """The range of the changes of so many combinations."""
-    change = low if low == high else f"{low} to {high}"
-    return f"{change} in {count} of {among} combinations" if among > 1 else change
+def _better(metric: str) -> str:
+    """Which way a metric is better, unless its words say so."""
+    way = direction_of(metric)
+    if not way.sign or way.lower == "faster":
+        return ""
+    return f"{'lower' if way.sign < 0 else 'higher'} is better"
 
 
 def _joined(text: str) -> str:
@@ -319,8 +275,8 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
     """Yield what shows a sweep best, each as an image and a caption.
 
     The comparison, if it has intervals; the metric over the axis with the most values, with a line
-    for each value that is compared; the shares of runs, unless these would be of several settings
-    together; and maps over the two axes with the most values.
+    for each value that is compared, and the shares of runs, unless these would be of several
+    settings together; and maps over the two axes with the most values.
     """
     from midflight.plot.axis import axis_data, axis_figure, pooled_axes
     from midflight.plot.names import column_name
@@ -340,7 +296,8 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
     free.sort(key=lambda key: key not in apart and not is_sample(key))
     x = next(iter(free), asked.compare or next(iter(asked.axes)))
     by = [asked.compare] if asked.compare is not None else usual_by(apart, None, {x})
-    if len({*columns["flow"]}) > 1:
+    several_flows = len({*columns["flow"]}) > 1
+    if several_flows:
         by = ["flow", *by]
     of = column_name(metric)
     if len(by) > 1 and _lines(columns, by) > len(SERIES):
@@ -383,7 +340,12 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
         caption = f"{column_name(metric)}: {_change_words(mapped)} {baseline}, pair by pair."
         yield {"image": image(spread_figure(change)), "caption": caption, "is_wide": "yes"}
     lines = [one for one in by if one != x]
-    if x not in ("flow",):
+    if not several_flows and asked.compare is not None:
+        # Other settings have lines, too, while these can be told apart.
+        lines = usual_by(apart, asked.compare, {x})
+    # What would pool settings that the tables separate is left out: the maps tell them apart.
+    pooled = {name for name, _ in pooled_axes(columns, metric, {x, *lines}, {})}
+    if x != "flow" and not pooled & {*summary.by}:
         data = axis_data(columns, x=x, y=metric, by=lines)
         is_single = _most_runs(columns, [x, *lines]) == 1
         caption = f"{of}." if is_single else f"{of}: medians and quartiles."

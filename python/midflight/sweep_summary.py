@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from midflight.sweep_results import Comparison, Group
     from midflight.unmet import Unmet
 
-__all__ = ["MOST_LINES", "Summary", "check_by", "check_has_measure"]
+__all__ = ["Summary", "check_by", "check_has_measure"]
 
 # Lines of a table that is printed.
 MOST_LINES = 60
@@ -106,19 +106,20 @@ class Summary:
         """Return the summary that figures show: of a metric that no run has the goodput's."""
         return self if self.has_values else Summary.of(self.asked, folder, _OF_ALL, self.by)
 
-    def unfinished(self) -> str:
-        """Return that no run has a value of the metric, or no transfer a time, and what gives one;
-        "" if some have.
+    def unfinished(self, *, for_terminal: bool = True) -> str:
+        """Return that no run has a value of the metric, or no transfer a time, and what gives one,
+        with options `for_terminal`; "" if some have.
         """
+        end, other = (" (--set end=TIME)", "--metric ") if for_terminal else ("", "")
         if not self.has_values:
             return (
-                f"No run finished what {self.metric} measures: a later end of the runs "
-                "(--set end=TIME) gives values, or another metric, such as --metric goodput_bps."
+                f"No run finished what {self.metric} measures: a later end of the runs{end} gives "
+                f"values, or another metric, such as {other}goodput_bps."
             )
         if self.is_instead:
             return (
                 "No transfer finished, so this is the goodput, not the time of a transfer, which a "
-                "later end of the runs (--set end=TIME) gives."
+                f"later end of the runs{end} gives."
             )
         return ""
 
@@ -214,8 +215,10 @@ class Summary:
         text = f"Flows of other kinds: --metric {' or '.join(self.other_metrics)}."
         return ["", textwrap.fill(text, WIDTH)]
 
-    def comparison_head(self) -> str:
-        """Return the description of the comparison and of the samples of its intervals."""
+    def comparison_head(self, *, for_terminal: bool = True) -> str:
+        """Return the description of the comparison and of the samples of its intervals, and
+        `for_terminal` the options that give these.
+        """
         first = self.compared[0]
         if not self.has_intervals:
             text = f"Against {first.baseline}: difference, and ratio in per cent. "
@@ -224,6 +227,8 @@ class Summary:
                 return textwrap.fill(text, WIDTH)
             text += "There is at most one pair of runs each, so no confidence interval; "
             pooled = [axis for axis in self.others if len(self.asked.axes[axis]) > 1]
+            if not for_terminal:
+                return f"{text}more runs of each give one over chance."
             if pooled:
                 # The rows of several values of an axis become pairs of one row.
                 keys = [axis for axis in self.by if axis != pooled[0]]
@@ -443,4 +448,5 @@ def number(value: float) -> str:
 
 def per_cent(ratio: float) -> str:
     """Return a ratio in per cent, or a dash where there is none, or no end of its interval."""
-    return f"{100 * ratio:.1f}" if math.isfinite(ratio) else "-"
+    # Less than a tenth has no sign.
+    return f"{round(100 * ratio, 1) + 0.0:.1f}" if math.isfinite(ratio) else "-"

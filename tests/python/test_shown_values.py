@@ -14,7 +14,7 @@ from midflight.plot.axis import axis_data
 from midflight.plot.paired import paired_shown
 from midflight.plot.spread import spread_of
 from midflight.plot.usual import Shown, _best_first, usual_by
-from midflight.sweep_report import _short
+from midflight.sweep_words import change_lines
 from test_sweep_reports import made_lines, summary_of
 
 GAP = "handoffs.0.gap"
@@ -84,17 +84,20 @@ def test_differences_tell_what_percentages_without_ends_do_not(
 
 
 def test_sentences_judge_changes_by_differences_where_percentages_have_no_ends() -> None:
-    (sentence,) = _short(summary_of({"sack": [0, 0, 1], "freeze": [3, 3.1, 4]}))
+    (sentence,) = change_lines(summary_of({"sack": [0, 0, 1], "freeze": [3, 3.1, 4]}))
     assert sentence == (
-        "freeze: +3.03 s (+2.89 to +3.18; no percentage: the mean of sack may be 0)"
+        "with freeze it is higher by 3.03 s (2.89 to 3.18; no percentage: the mean of sack may be "
+        "0)"
     )
 
 
 def test_pairs_that_are_all_the_same_have_no_interval() -> None:
     made = summary_of({"sack": [1, 1, 1], "freeze": [1.5, 1.5, 1.5], "vho": [2, 1, 1.5]})
-    freeze, vho = _short(made)
-    assert freeze == "freeze: +50.0 %; no interval, as all pairs are the same"
-    assert vho == "vho: +50.0 % (\N{MINUS SIGN}74 to +174)"
+    freeze, vho = change_lines(made)
+    assert freeze == "with freeze it is higher by 50 %; no interval, as all pairs are the same"
+    assert vho == (
+        "with vho it is neither lower nor higher for certain: +50 % (\N{MINUS SIGN}74 to +174)"
+    )
     (_, line, other), (foot,) = made_lines(made), made.comparison_foot()
     assert line[-5:] == ["0.5", "-", "50.0", "-", "-"]
     assert "-" not in other
@@ -122,8 +125,8 @@ def test_a_figure_has_no_whiskers_where_all_pairs_are_the_same(value: str) -> No
 
 
 def test_pairs_with_other_values_and_the_same_difference_have_the_interval_of_the_ratio() -> None:
-    (sentence,) = _short(summary_of({"sack": [10, 11, 12], "freeze": [11, 12, 13]}))
-    assert sentence == "freeze: +9.1 % (+7 to +12)"
+    (sentence,) = change_lines(summary_of({"sack": [10, 11, 12], "freeze": [11, 12, 13]}))
+    assert sentence == "with freeze it is higher by 9.1 % (7.4 to 12)"
 
 
 AXES = {

@@ -1,0 +1,321 @@
+"""What a sweep found in sentences: which compared value is best, and how each changes a metric.
+
+A change is clear if its interval is on one side of 0, or if all pairs are the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from midflight.percentiles import PERCENTILES
+from midflight.sweep_results import compare
+
+if TYPE_CHECKING:
+    from midflight.sweep_results import Comparison, Group
+    from midflight.sweep_summary import Summary
+
+__all__ = ["Direction", "best_lines", "change_lines", "direction_of"]
+
+#: Metrics of which less is faster, and others of which less, or more, is better.
+_FASTER = {"duration_ns", "delivered_ns", "load_ns", "first_new_ns", "all_new_ns"}
+_LESS = {"timeouts", "spurious_timeouts", "rebuffers", "frames_late", "frames_lost"}
+_MORE = {"goodput_bps", "objects_done", "mean_rate_bps", "played_ns"}
+
+
+class Direction(NamedTuple):
+    """Which way a metric is better: -1 for less, 1 for more, 0 if neither is known; and the words
+    for a lower and a higher value, and for the best one.
+    """
+
+    sign: int
+    lower: str
+    higher: str
+    best: str
+
+    def word(self, side: int) -> str:
+        """The word for a change that is above (1) or below (-1) 0."""
+        return self.higher if side > 0 else self.lower
+
+    def subject(self, flow: str, value: str) -> str:
+        """How a sentence on a value begins; `flow` is "" for the only one."""
+        who = f"{flow} with {value}" if flow else value
+        if self.lower == "faster":
+            return f"{who} is"
+        return f"for {who} it is" if flow else f"with {who} it is"
+
+
+def direction_of(metric: str) -> Direction:
+    """Return which way a metric is better."""
+    of = PERCENTILES[metric].of if metric in PERCENTILES else metric
+    if of in _FASTER:
+        return Direction(-1, "faster", "slower", "fastest")
+    how = "lower", "higher"
+    if of in _MORE:
+        return Direction(1, *how, "highest")
+    is_less = of in _LESS or of.endswith("_ns")
+    return Direction(-1 if is_less else 0, *how, "lowest")
+
+
+def best_lines(summary: Summary) -> Iterator[str]:
+    """Yield for each flow which compared value is best, as far as pairs tell; nothing of a metric
+    that is not known to be better one way.
+    """
+    from midflight.plot.axis import spaced
+    from midflight.plot.style import labelled
+
+    way, axis = direction_of(summary.metric), summary.asked.compare
+    if not way.sign or not summary.compared or axis is None:
+        return
+    place = summary.by.index(axis)
+    sets: dict[tuple[str, ...], list[Group]] = {}
+    for one in summary.grouped:
+        others = (*one.values[:place], *one.values[place + 1 :])
+        sets.setdefault((one.flow, *others), []).append(one)
+    several_flows = len({one.flow for one in summary.grouped}) > 1
+    for flow in dict.fromkeys(one.flow for one in summary.grouped):
+        every = [groups for (of, *_), groups in sets.items() if of == flow and len(groups) > 1]
+        won: Counter[str] = Counter()
+        for groups in every:
+            first = min(groups, key=lambda one: _rank(one, way.sign))
+            values = [first.values[place], *(one.values[place] for one in groups)]
+            found = compare(groups, summary.by, axis, values)
+            if found and all(_is_behind(one, way.sign, summary) for one in found):
+                won[labelled(spaced(first.values[place]))] += 1
+        if every:
+            said = _best(won, len(every), way.best, has_intervals=_tells_chance(summary))
+            # No name is at the beginning, which has a capital.
+            yield f"For {flow}: {said}" if several_flows else f"{said[0].upper()}{said[1:]}"
+
+
+def _rank(one: Group, sign: int) -> tuple[int, float]:
+    """What sorts the values of one combination: those with most results first, then the best."""
+    there = [value for value in one.runs.values() if math.isfinite(value)]
+    mean = sum(there) / len(there) if there else math.inf
+    return one.missing(), -sign * mean
+
+
+def _is_behind(one: Comparison, sign: int, summary: Summary) -> bool:
+    """Whether a value is clearly worse than the one that may be the best, its baseline, which has
+    a result in each pair. A transfer that is not done took longer than one that is.
+    """
+    if one.baseline_missing or math.isnan(one.difference):
+        is_time = sign < 0 and summary.metric.endswith("_ns")
+        return is_time and not one.baseline_missing and one.value_missing > 0 and not one.pairs
+    if _tells_chance(summary) and one.samples == 1:
+        return False
+    return _side(one) == -sign
+
+
+def _tells_chance(summary: Summary) -> bool:
+    """Whether any change is of several samples, so that it is known how much chance does."""
+    return any(one.samples > 1 for one in summary.compared)
+
+
+def _side(one: Comparison) -> int:
+    """1 or -1 for a change that is clear, and for one that is of one sample or the same in all of
+    them; else 0.
+    """
+    if one.is_same or one.samples == 1:
+        return (one.difference > 0) - (one.difference < 0)
+    return one.side
+
+
+def _best(won: Mapping[str, int], among: int, word: str, *, has_intervals: bool) -> str:
+    """Return which values are best, by the number of combinations in which each is so."""
+    one_each = "" if has_intervals else " (one pair of runs each, so chance is not ruled out)"
+    if not won:
+        where = f" in any of the {among} combinations" if among > 1 else ""
+        return f"none is clearly best{where}{one_each}"
+    (best, count), *others = sorted(won.items(), key=lambda item: -item[1])
+    if count == among:
+        where = f" in {_all_of(among)}" if among > 1 else ""
+        return f"best is {best}: the {word}{where}{one_each}"
+    left = among - sum(won.values())
+    rest = f"; in the other {left} none is clearly best" if left else ""
+    if not others:
+        said = f"best in {count} of {among} combinations is {best}, the {word} there"
+    else:
+        wins = [f"{best} in {count} of {among} combinations"]
+        wins += [f"{name} in {times}" for name, times in others]
+        said = f"no single one is best: the {word} is {', '.join(wins)}"
+    return f"{said}{rest}{one_each}"
+
+
+def _all_of(among: int) -> str:
+    return "both combinations" if among == 2 else f"all {among} combinations"
+
+
+def change_lines(summary: Summary) -> Iterator[str]:
+    """Yield a sentence on each value that is compared, the best one first: which way it changes the
+    metric, how often that is clear and by how much. Against a mean that may be 0 the change is a
+    difference in the metric's unit.
+    """
+    from midflight.plot.axis import spaced, unit_of
+    from midflight.plot.style import labelled
+
+    way = direction_of(summary.metric)
+    unit, scale = unit_of(summary.metric)
+    # As in the figure, all are in the same unit.
+    measured = [one for one in summary.compared if math.isfinite(one.difference)]
+    is_relative = not any(one.is_endless or one.may_lose_all for one in measured)
+    size = _Size("%", 100.0, is_relative=True) if is_relative else _Size(unit, scale)
+    found: list[tuple[tuple[bool, float], str]] = []
+    values = dict.fromkeys((one.flow, one.value) for one in summary.compared)
+    several_flows = len({flow for flow, _ in values}) > 1
+    for flow, value in values:
+        every = [one for one in summary.compared if (one.flow, one.value) == (flow, value)]
+        known = [one for one in every if math.isfinite(one.difference)]
+        name = labelled(spaced(value))
+        if not known:
+            label = f"{flow} with {name}" if several_flows else name
+            said = f"{label}:"
+        else:
+            change = _changes(known, len(every), way, size)
+            if len(every) == 1:
+                change = _one_change(known[0], way, size)
+            said = f"{way.subject(flow if several_flows else '', name)} {change}"
+        why = _no_percentage(known, is_relative=is_relative)
+        said += f" ({why})" if why and len(every) > 1 else ""
+        no_pairs = _without_pairs(every, summary.metric, name)
+        said += no_pairs if known else no_pairs.removeprefix(";")
+        mean = sum(size.of(one) for one in known) / len(known) if known else 0.0
+        # The best one first, if it is known which that is, and those without a pair last.
+        found.append(((not known, -way.sign * mean), said))
+    yield from (said for _, said in sorted(found, key=lambda one: one[0]))
+
+
+class _Size:
+    """The size of a change: in per cent, or as a difference in a unit."""
+
+    def __init__(self, unit: str, scale: float, *, is_relative: bool = False) -> None:
+        self.unit, self.scale, self.is_relative = unit, scale, is_relative
+
+    def of(self, one: Comparison) -> float:
+        return self.scale * (one.ratio if self.is_relative else one.difference)
+
+    def ends(self, one: Comparison) -> tuple[float, float]:
+        """The ends of the interval of a change."""
+        if self.is_relative:
+            return self.scale * one.ratio_low, self.scale * one.ratio_high
+        ends = (one.difference + side * one.half_width for side in (-1, 1))
+        low, high = (self.scale * end for end in ends)
+        return low, high
+
+    def text(self, value: float, *, signed: bool = False) -> str:
+        """A size without its unit, of two digits in per cent and three of a difference."""
+        least, digits = (10, 2) if self.is_relative else (1000, 3)
+        sign = "+" if signed else ""
+        is_large = abs(value) >= least - 0.5
+        text = f"{value:{sign}.0f}" if is_large else f"{value:{sign}.{digits}g}"
+        return text.replace("-", "\N{MINUS SIGN}")
+
+    def range(self, values: Iterable[float]) -> str:
+        """The least and the largest of some sizes, with their unit."""
+        sizes = sorted(values)
+        low, high = self.text(sizes[0]), self.text(sizes[-1])
+        return f"{low if low == high else f'{low} to {high}'} {self.unit}".rstrip()
+
+
+def _one_change(one: Comparison, way: Direction, size: _Size) -> str:
+    """The change of the only combination, with its interval."""
+    side = _side(one)
+    has_interval = one.samples > 1 and not one.is_same
+    why = _no_percentage([one], is_relative=size.is_relative)
+    if not side:
+        if not one.difference:
+            return "the same in all pairs" if one.samples > 1 else "the same"
+        ends = " to ".join(size.text(end, signed=True) for end in size.ends(one))
+        change = f"{size.text(size.of(one), signed=True)} {size.unit}".rstrip()
+        more = "; ".join(filter(None, (ends, why)))
+        return f"neither {way.lower} nor {way.higher} for certain: {change} ({more})"
+    said = f"{way.word(side)} by {size.range([abs(size.of(one))])}"
+    ends = " to ".join(map(size.text, sorted(map(abs, size.ends(one))))) if has_interval else ""
+    if more := "; ".join(filter(None, (ends, why))):
+        said += f" ({more})"
+    return f"{said}; no interval, as all pairs are the same" if one.is_same else said
+
+
+def _changes(known: Sequence[Comparison], among: int, way: Direction, size: _Size) -> str:
+    """The changes of several combinations: in how many there is which."""
+    sides = {side: [one for one in known if _side(one) == side] for side in (1, -1)}
+    order = sorted(sides, key=lambda side: side != (way.sign or -1))
+    parts: list[str] = []
+    for side in order:
+        if here := sides[side]:
+            amount = size.range(abs(size.of(one)) for one in here)
+            count = len(here)
+            if parts:
+                parts.append(f"{way.word(side)} in {count}, by {amount}")
+            elif count == among:
+                parts.append(f"{way.word(side)} in {_all_of(among)}, by {amount}")
+            else:
+                parts.append(f"{way.word(side)} in {count} of {among} combinations, by {amount}")
+    same = sum(not one.difference and (one.is_same or one.samples == 1) for one in known)
+    unclear = len(known) - len(sides[1]) - len(sides[-1]) - same
+    if same == among:
+        return f"the same in {_all_of(among)}"
+    if not parts:
+        parts.append(f"neither {way.lower} nor {way.higher} for certain")
+    said = ", and ".join(parts)
+    if same:
+        said += f"; the same in {same}"
+    if unclear:
+        said += f"; in {unclear} unclear, as the interval contains 0"
+    alike = sum(one.is_same for one in known)
+    if alike and alike == len(known):
+        said += "; no interval, as all pairs are the same"
+    elif alike:
+        said += f"; in {alike} without an interval, as all pairs are the same"
+    return said
+
+
+def _no_percentage(known: Sequence[Comparison], *, is_relative: bool) -> str:
+    """Why changes are differences: the mean of the baseline is 0 or may be."""
+    from midflight.plot.axis import spaced
+    from midflight.plot.style import labelled
+
+    endless = [one for one in known if one.is_endless]
+    if is_relative or not endless:
+        return ""
+    is_zero = "is" if all(one.is_of_zero for one in known) else "may be"
+    return f"no percentage: the mean of {labelled(spaced(known[0].baseline))} {is_zero} 0"
+
+
+def _without_pairs(every: Sequence[Comparison], metric: str, name: str) -> str:
+    """Say in how many combinations no pair counts, or only some, and why."""
+    from midflight.plot.axis import spaced
+    from midflight.plot.style import labelled
+
+    def whole(one: Comparison) -> int:
+        return one.pairs + one.left_out + one.done_before
+
+    ends = "did not finish" if metric.endswith("_ns") else "has no value"
+    baseline = labelled(spaced(every[0].baseline))
+
+    def causes(some: Sequence[Comparison]) -> str:
+        who = [
+            each
+            for each, key in ((baseline, "baseline_missing"), (name, "value_missing"))
+            if any(getattr(one, key) for one in some)
+        ]
+        said = [f"{' or '.join(who)} {ends}"] if who else []
+        if any(one.done_before for one in some):
+            said.append("flows were done before the handoff")
+        return f": {' and '.join(said)}" if said else ""
+
+    said = ""
+    among = f" of {len(every)} combinations" if len(every) > 1 else ""
+    none = [one for one in every if not one.pairs]
+    if none:
+        where = f" in {len(none)}{among}" if among else ""
+        said += f"; no pair counts{where}{causes(none)}"
+    some = [one for one in every if 0 < one.pairs < whole(one)]
+    if some:
+        least = min(some, key=lambda one: one.pairs / whole(one))
+        count = f"{least.pairs} of {whole(least)} pairs"
+        where = f" in {len(some)}{among} some pairs do not count ({count} at the least)"
+        said += f";{where if among else f' only {count} count'}{causes(some)}"
+    return said

@@ -1,0 +1,239 @@
+"""What reports of sweeps say in sentences: the best value, changes, and what is simulated."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from midflight import Scenario
+from midflight.cli import main
+from midflight.simulated import replaced, simulated_words
+from midflight.sweep_report import sweep_report_html
+from midflight.sweep_results import METRICS, compare, groups
+from midflight.sweep_summary import Summary, per_cent
+from midflight.sweep_words import best_lines, change_lines, direction_of
+
+SCHEME, GAP = "flows.get.scheme", "handoffs.0.gap"
+NONE = float("nan")
+
+
+def made_of(
+    results: dict[str, dict[str, list[float]]], metric: str = "duration_ns", flow: str = "get"
+) -> Summary:
+    """The comparison of schemes with these values, in the metric's shown unit, at each gap, of a
+    run each.
+    """
+    unit = METRICS[metric][1]
+    rows = [
+        {
+            **{"flow": flow, "entry": flow, "moves": "1", "run": str(run), "digest": f"{value}"},
+            **{SCHEME: scheme, GAP: gap, metric: "" if value != value else str(value * unit)},
+        }
+        for scheme, at in results.items()
+        for gap, values in at.items()
+        for run, value in enumerate(values)
+    ]
+    by = [SCHEME, GAP]
+    grouped = groups(iter(rows), by, by, metric)
+    schemes, gaps = [*results], [*next(iter(results.values()))]
+    asked: Any = type("Asked", (), {"compare": SCHEME, "axes": {SCHEME: schemes, GAP: gaps}})()
+    compared = compare(grouped, by, SCHEME, schemes)
+    nothing: Any = None
+    return Summary(asked, metric, by, grouped, compared, "x.csv", nothing, None)
+
+
+def near(value: float, count: int = 4) -> list[float]:
+    """Values that differ a little among runs."""
+    return [value * (1 + 0.01 * (-1) ** run * (run + 1)) for run in range(count)]
+
+
+def test_the_best_one_is_named_and_is_first() -> None:
+    made = made_of(
+        {
+            "sack": {"1s": near(10), "2s": near(20)},
+            "freeze": {"1s": near(11), "2s": near(15)},
+            "vho": {"1s": near(5), "2s": near(8)},
+        }
+    )
+    assert [*best_lines(made)] == ["Best is vho: the fastest in both combinations"]
+    vho, freeze = change_lines(made)
+    assert vho == "vho is faster in both combinations, by 50 to 60 %"
+    assert freeze == "freeze is faster in 1 of 2 combinations, by 25 %, and slower in 1, by 10 %"
+
+
+def test_more_goodput_is_better_and_more_retransmissions_are_neither() -> None:
+    values = {"sack": {"1s": near(10)}, "freeze": {"1s": near(5)}, "vho": {"1s": near(20)}}
+    made = made_of(values, "goodput_bps")
+    assert [*best_lines(made)] == ["Best is vho: the highest"]
+    first, last = change_lines(made)
+    assert first.startswith("with vho it is higher by 100 % (")
+    assert last.startswith("with freeze it is lower by 50 % (")
+    made = made_of(values, "rexmits")
+    assert [*best_lines(made)] == []
+    # In the order of the axis.
+    assert [one.split()[1] for one in change_lines(made)] == ["freeze", "vho"]
+
+
+def test_no_value_is_best_whose_interval_against_another_contains_0() -> None:
+    # Both are better than the baseline, and cannot be told apart.
+    close = {"sack": {"1s": near(10)}, "a": {"1s": [5, 6, 5, 6]}, "b": {"1s": [6, 5, 6, 5.2]}}
+    made = made_of(close)
+    assert [*best_lines(made)] == ["None is clearly best"]
+    assert all(" is faster by " in one for one in change_lines(made))
+    every = {name: {"1s": at["1s"], "2s": at["1s"]} for name, at in close.items()}
+    (said,) = best_lines(made_of(every))
+    assert said == "None is clearly best in any of the 2 combinations"
+    every["a"]["2s"] = near(2)
+    (said,) = best_lines(made_of(every))
+    assert said == (
+        "Best in 1 of 2 combinations is a, the fastest there; in the other 1 none is clearly best"
+    )
+    every["sack"]["1s"] = near(1)
+    (said,) = best_lines(made_of(every))
+    assert said == "No single one is best: the fastest is sack in 1 of 2 combinations, a in 1"
+
+
+def test_one_run_of_each_does_not_rule_out_chance() -> None:
+    made = made_of({"sack": {"1s": [10], "2s": [20]}, "vho": {"1s": [5], "2s": [8]}})
+    (said,) = best_lines(made)
+    assert said == (
+        "Best is vho: the fastest in both combinations (one pair of runs each, so chance is not "
+        "ruled out)"
+    )
+
+
+def test_pairs_that_do_not_count_are_told() -> None:
+    lost = [9.0, 9.1, *[NONE] * 6]
+    made = made_of(
+        {
+            "sack": {"1s": near(10, 8), "2s": near(10, 8), "3s": [NONE] * 8},
+            "vho": {"1s": near(5, 8), "2s": lost, "3s": near(5, 8)},
+        }
+    )
+    (said,) = change_lines(made)
+    assert said.startswith("vho is faster in ")
+    assert said.endswith(
+        "; no pair counts in 1 of 3 combinations: sack did not finish; in 1 of 3 combinations some "
+        "pairs do not count (2 of 8 pairs at the least): vho did not finish"
+    )
+    # Runs that are not done are no reason to be best, but those of others are.
+    (said,) = best_lines(made)
+    assert said.startswith("Best in 2 of 3 combinations is vho")
+    alone = made_of({"sack": {"1s": near(10, 8)}, "vho": {"1s": lost}})
+    (said,) = change_lines(alone)
+    assert said.endswith("; only 2 of 8 pairs count: vho did not finish")
+    assert [*best_lines(alone)] == ["None is clearly best"]
+
+
+def test_all_metrics_have_a_direction_or_none() -> None:
+    signs = {name: direction_of(name).sign for name in METRICS}
+    assert {signs[name] for name in METRICS if name.endswith("_ns") and name != "played_ns"} == {-1}
+    assert {name for name, sign in signs.items() if sign > 0} == {
+        *("goodput_bps", "objects_done", "mean_rate_bps", "played_ns")
+    }
+    assert {name for name, sign in signs.items() if not sign} == {
+        *("acked_ahead", "acked_missing", "rexmits", "drops_queue", "drops_early", "node_sent"),
+        *("node_kept", "marks", "switches", "frames"),
+    }
+    assert direction_of("duration_p99_ns").lower == "faster"
+    assert direction_of("stall_ns").lower == "lower"
+
+
+@pytest.mark.parametrize(("ratio", "text"), [(-0.0001, "0.0"), (-0.0006, "-0.1"), (NONE, "-")])
+def test_a_change_of_nothing_has_no_sign(ratio: float, text: str) -> None:
+    assert per_cent(ratio) == text
+
+
+@pytest.mark.parametrize(
+    ("axes", "said"),
+    [
+        (
+            [],
+            "Flow download (3 MB, down); links wifi (54 Mbit/s, 2 ms) and lte (50 Mbit/s, 15 ms); "
+            "handoff to lte at 0.3 s with a gap of 2 s.",
+        ),
+        (
+            ["handoffs.*.gap", "links.lte.rate", "flows.download.size", "seed"],
+            "Flow download (down); links wifi (54 Mbit/s, 2 ms) and lte (15 ms); handoff to lte at "
+            "0.3 s.",
+        ),
+        (
+            ["links.lte", "links.wifi.preset", "flows.download", "handoffs.0.at"],
+            "Flow download; links wifi and lte; handoff to lte with a gap of 2 s.",
+        ),
+    ],
+)
+def test_what_is_simulated_is_without_what_axes_replace(axes: list[str], said: str) -> None:
+    scenario = json.loads(Scenario.read("wifi-to-lte").plan().canonical)
+    assert simulated_words(scenario, axes) == said
+
+
+@pytest.mark.parametrize("name", ["operators", "drive-test", "video-tunnel", "rate-change"])
+def test_other_scenarios_have_such_a_line(name: str) -> None:
+    said = simulated_words(json.loads(Scenario.read(name).plan().canonical), [])
+    assert len(said) < 220
+    assert not re.search("None|[{}]", said)
+
+
+def test_an_axis_replaces_what_is_below_it() -> None:
+    assert replaced("links.lte.rate", ["links.lte"])
+    assert replaced("links.lte.rate", ["links.*.rate"])
+    assert not replaced("links.lte.rate", ["links.lte.rate.x", "links.wifi"])
+    assert not replaced("links.lte.trace", ["links.lte.trace.offset"])
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A report of 84 combinations and two seeds."""
+    folder = tmp_path_factory.mktemp("words") / "out"
+    axes = ["flows.download.scheme=sack,enhanced,freeze,vho+bbr3", "seed=1,2"]
+    axes += ["handoffs.0.gap=0.2s:0.8s:0.1s", "links.lte.loss=uniform 0%,uniform 0.5%,uniform 1%"]
+    words = [word for axis in axes for word in ("--axis", axis)]
+    words += ["--compare", "flows.download.scheme", "--out", str(folder)]
+    assert main(["sweep", "wifi-to-lte", *words]) == 0
+    return sweep_report_html(folder, command="midflight report out")
+
+
+def test_tables_of_a_report_have_all_rows(page: str) -> None:
+    for name, count in (("changes", 63), ("quartiles", 84)):
+        after = page.split(f"<summary>All {name}: a table of {count} lines</summary>")[1]
+        assert after.split("</table>")[0].count("<tr>") == 1 + count
+
+
+def test_a_report_has_no_hints_for_a_terminal(page: str) -> None:
+    text = re.sub("<pre.*?</pre>|<style.*?</style>", "", page, flags=re.DOTALL)
+    assert "--" not in text
+    assert "comparison.csv" not in text
+
+
+def test_a_report_says_what_is_run_and_what_its_values_are(page: str) -> None:
+    assert "<h1>Sweep over scheme of download, gap of the handoff and loss of lte</h1>" in page
+    head = page.split("<nav>")[0]
+    assert "handoff to lte at 0.3\N{NO-BREAK SPACE}s.</p>" in head
+    assert "168 runs: 84 combinations, each with 2 seeds" in head
+    assert "<b>freeze</b>: a zero window before a predicted handoff" in page
+    assert re.search("<b>vho\\+bbr3</b>: A1, .*; with BBR version 3", page)
+    assert "<b>a3</b>: in RTO recovery, retransmit as soon as the link is back" in page
+
+
+def test_a_figure_that_pools_settings_is_left_out(page: str) -> None:
+    captions = [
+        one.strip() for one in re.findall("<figcaption>(.*?)</figcaption>", page, re.DOTALL)
+    ]
+    assert captions == [
+        "Transfer time: difference from sack (CUBIC), pair by pair.",
+        "Transfer time: medians.",
+    ]
+
+
+def test_settings_have_lines_while_there_are_few(tmp_path: Path) -> None:
+    axes = ["flows.download.scheme=sack,freeze", "handoffs.0.gap=0.2s,0.5s,1s", "seed=1,2"]
+    axes += ["links.lte.loss=uniform 0%,uniform 0.5%,uniform 1%"]
+    words = [word for axis in axes for word in ("--axis", axis)]
+    words += ["--compare", "flows.download.scheme", "--out", str(tmp_path / "out")]
+    assert main(["sweep", "wifi-to-lte", *words]) == 0
+    assert "Transfer time: medians and quartiles." in sweep_report_html(tmp_path / "out")
