@@ -507,7 +507,8 @@ def text_width(text: str, size_pt: float) -> float:
     if chosen.is_tex:
         from midflight.plot.pgf import tex_width
 
-        return max([width, *(tex_width(one, size_pt) for one in text.split("\n"))])
+        lines = [one for one in text.split("\n") if one.strip()]
+        return max([width, *(tex_width(one, size_pt) for one in lines)])
     return width
 
 
