@@ -17,6 +17,8 @@ __all__ = ["joined_timeouts", "legend"]
 
 #: The sizes of a legend's letters, and in these of its samples and of what is beside them.
 _SIZES = ("fontsize", "handlelength", "handletextpad", "columnspacing")
+#: The length of the samples of broken lines with markers, which hide the gaps of short ones.
+_BROKEN_LENGTH = 3.8
 #: More names in a panel would hide its lines.
 _MOST_INSIDE = 9
 #: The room between the rows of a legend that has lines and marks, in the size of its letters.
@@ -50,12 +52,37 @@ def legend(
     Where the user wants it inside a panel, only the `lines` are there (by default all), and what
     their marks are stays outside.
     """
-    from matplotlib.legend import Legend
-    from matplotlib.lines import Line2D
+    import matplotlib as mpl
 
     place = legend_place()
     if place == "none":
         return
+    longer: Any = {"legend.handlelength": _BROKEN_LENGTH}
+    with mpl.rc_context(longer if any(map(_is_broken, entries.values())) else {}):
+        _put(figure, entries, place, loc, title, most, lines)
+
+
+def _is_broken(handle: Any) -> bool:
+    """Whether a sample is a broken line with a marker."""
+    from matplotlib.lines import Line2D
+
+    is_line = isinstance(handle, Line2D) and handle.get_marker() not in ("None", "none", "")
+    return is_line and handle.is_dashed()
+
+
+def _put(
+    figure: Figure,
+    entries: Mapping[str, Any],
+    place: str,
+    loc: Literal["outside upper center", "outside lower center"],
+    title: str,
+    most: int,
+    lines: Collection[str] | None,
+) -> None:
+    """Put a legend at its place, with the other arguments of `legend`."""
+    from matplotlib.legend import Legend
+    from matplotlib.lines import Line2D
+
     rest = dict(entries)
     if place != "outside":
         inner = {name: rest.pop(name) for name in entries if lines is None or name in lines}

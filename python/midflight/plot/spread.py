@@ -57,7 +57,13 @@ from midflight.plot.dodge import (
 )
 from midflight.plot.figure import Dress, check_dress, label_axes, write_figure
 from midflight.plot.heatmaps import heatmap_of, heatmaps_figure
-from midflight.plot.line_looks import few_entries, line_looks, line_named_by, schemes_apart
+from midflight.plot.line_looks import (
+    few_entries,
+    line_looks,
+    line_named_by,
+    schemes_apart,
+    unbroken,
+)
 from midflight.plot.maps import number_words
 from midflight.plot.options import as_names, check_scale
 from midflight.plot.paired import by_value, check_is_apart, paired_figure, samples_of, source_of
@@ -498,7 +504,8 @@ def _logs(data: Spread, xscale: str | None, yscale: str | None) -> Logs:
 
 
 def _looks(data: Spread) -> list[Look]:
-    return [look for _, look, _ in _styled(data)]
+    looks = [look for _, look, _ in _styled(data)]
+    return unbroken(looks) if data.kind == "cdf" else looks
 
 
 def _styled(data: Spread) -> list[tuple[Group, Look, int]]:

@@ -390,13 +390,12 @@ LOOKS: Mapping[str, Look] = {
 }
 
 _TIE = ((-1.0, -0.85), (1.0, 0.85), (1.0, -0.85), (-1.0, 0.85), (-1.0, -0.85))
-_UPRIGHT = ((-0.45, -1.0), (0.45, -1.0), (0.45, 1.0), (-0.45, 1.0), (-0.45, -1.0))
-
 #: The looks of many lines, in the order in which they are used. No colour, line style or marker
-#: occurs twice, and no marker is that of an event (`midflight.plot.marks`). The colours are those
-#: of Okabe and Ito (2008), which colour-blind people can distinguish. Their yellow is hardly
-#: visible on white paper, so a violet and a brown that are as far from the others replace it. The
-#: first ones are similar to `DARK`, `LIGHT` and `MIDDLE`.
+#: occurs twice. No marker is that of an event (`midflight.plot.marks`), nor an upright or flat bar,
+#: which among boxes and whiskers would be a range. The colours are those of Okabe and Ito (2008),
+#: which colour-blind people can distinguish. Their yellow is hardly visible on white paper, so a
+#: violet and a brown that are as far from the others replace it. The first ones are similar to
+#: `DARK`, `LIGHT` and `MIDDLE`.
 SERIES: Sequence[Look] = (
     Look("#0072b2", "-", "o", True),
     Look("#e69f00", _DASH, "s", False, 3.9),
@@ -404,9 +403,9 @@ SERIES: Sequence[Look] = (
     Look("#cc79a7", (0, (6.0, 1.4, 1.2, 1.4)), "p", False, 4.8),
     Look("#000000", (0, (2.0, 1.2)), _TIE, True, 4.8),
     Look("#d55e00", (0, (7.0, 1.4)), "*", True, 6.2),
-    Look("#56b4e9", (0, (5.0, 1.2, 1.2, 1.2, 1.2, 1.2)), "H", False, 4.8),
-    Look("#7700dd", (0, (8.0, 1.4, 3.0, 1.4)), _UPRIGHT, True, 4.6),
-    Look("#663311", (0, (1.2, 1.2, 1.2, 1.2, 4.0, 1.2)), "d", False, 5.4),
+    Look("#56b4e9", (0, (5.0, 1.2, 1.2, 1.2, 1.2, 1.2)), "<", False, 4.8),
+    Look("#7700dd", (0, (8.0, 1.4, 3.0, 1.4)), ">", True, 4.8),
+    Look("#663311", (0, (1.2, 1.2, 1.2, 1.2, 4.0, 1.2)), "H", False, 4.8),
 )
 
 #: The lines of links in a figure, and their colours: in the direction of the data, and lighter in
@@ -421,10 +420,10 @@ LINKS: Sequence[Look] = tuple(
 )
 
 #: The places in `SERIES` of the looks that common schemes, controllers, stacks and profiles have.
-#: Those that are often compared differ.
+#: Those that are often compared differ, and of versions of one the lightness does.
 _PREFERRED: Mapping[str, int] = {
     **{"sack": 0, "enhanced": 1, "freeze": 2, "vho": 3, "vho-qs": 5, "careful-resume": 7},
-    **{"bbr-linux": 4, "cubic-linux": 5, "reno-linux": 7, "bbr3": 8, "westwood": 8},
+    **{"bbr-linux": 4, "cubic-linux": 5, "reno-linux": 7, "bbr3": 6, "westwood": 8},
     **{"bbr": 4, "cubic": 5, "reno": 7, "newreno": 7},
     **{"midflight": 0, "quic": 0, "quinn": 1, "noq": 2, "aioquic": 3, "linux": 5},
 }

@@ -3,13 +3,13 @@
 const Shapes = (() => {
 // Of lines, by their looks: the markers of figures (`SERIES` of midflight/plot/style.py). Flags are orders, triangles timeouts or late
 // frames, dashes ACKs; strokes are losses and marks, as in figures (midflight/plot/marks.py).
-const ofLooks = ["circle", "square", "diamond", "pentagon", "tie", "star", "hexagon", "upright", "thin"];
+const ofLooks = ["circle", "square", "diamond", "pentagon", "tie", "star", "left", "right", "hexagon"];
 
 // Shapes with straight sides, by their corners around (0, 0).
 const around = (count, far, turn = 0) => Array.from({ length: count }, (_, i) => [far(i) * Math.sin((i / count + turn) * 2 * Math.PI),
   -far(i) * Math.cos((i / count + turn) * 2 * Math.PI)]);
 const box = (a, b) => [[-a, -b], [a, -b], [a, b], [-a, b]];
-const CORNERS = { square: box(.9, .9), upright: box(.5, 1.2), thin: around(4, i => i % 2 ? .8 : 1.4), diamond: around(4, () => 1.25), pentagon: around(5, () => 1.2),
+const CORNERS = { square: box(.9, .9), left: around(3, () => 1.25, 3 / 4), right: around(3, () => 1.25, 1 / 4), diamond: around(4, () => 1.25), pentagon: around(5, () => 1.2),
   hexagon: around(6, () => 1.2, 1 / 12), star: around(10, i => i % 2 ? .55 : 1.3), tie: [[-1.1, -.95], [1.1, .95], [1.1, -.95], [-1.1, .95]],
   down: [[0, 1], [-1, -.8], [1, -.8]], up: [[0, -1], [-1, .8], [1, .8]], flag: [[-.7, 1.3], [-.7, -1.3], [1.1, -.5], [-.7, .3]] };
 

@@ -1,0 +1,97 @@
+"""The looks of lines: colours and markers that tell senders apart, and samples in legends."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_rgb
+from matplotlib.markers import MarkerStyle
+from numpy.typing import NDArray
+
+from midflight.plot import figure_of, plot_axis, plot_spread
+from midflight.plot.style import SERIES, Look, looks_of
+
+SCHEME, GAP = "flows.download.scheme", "handoffs.0.gap"
+
+#: How people without one kind of cones see linear RGB (Machado and others, 2009), by that kind.
+SEEN = {
+    "all": np.eye(3),
+    "no L": [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]],
+    "no M": [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]],
+    "no S": [[1.256, -0.077, -0.179], [-0.078, 0.931, 0.148], [0.005, 0.691, 0.304]],
+}
+#: Linear RGB as X, Y and Z of the light that is white.
+XYZ = [[0.4339, 0.3762, 0.1899], [0.2127, 0.7152, 0.0722], [0.0178, 0.1095, 0.8727]]
+
+
+def lab(colour: str, seen: str = "all") -> NDArray[np.float64]:
+    """A colour in CIELAB: its lightness of 100, and its hue."""
+    rgb = np.array(to_rgb(colour))
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    x, y, z = np.cbrt(np.array(XYZ) @ np.clip(np.array(SEEN[seen]) @ linear, 0, 1))
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)]).clip(min=-200)
+
+
+def looks(*names: str) -> list[Look]:
+    return [SERIES[one] for one in looks_of(names)]
+
+
+def rows(schemes: Sequence[str]) -> dict[str, Sequence[object]]:
+    """Four runs of each scheme with each of three gaps."""
+    each = [*itertools.product(schemes, ("0.2 s", "0.5 s", "1 s"), range(4))]
+    times = [(1 + schemes.index(scheme)) * float(gap[:-2]) + run for scheme, gap, run in each]
+    return {
+        SCHEME: [scheme for scheme, *_ in each],
+        GAP: [gap for _, gap, _ in each],
+        "duration_ns": [1e9 * one for one in times],
+    }
+
+
+@pytest.mark.parametrize("seen", SEEN)
+def test_colours_can_be_told_apart_by_everyone(seen: str) -> None:
+    for a, b in itertools.combinations(SERIES, 2):
+        assert np.linalg.norm(lab(a.colour, seen) - lab(b.colour, seen)) > 14
+
+
+def test_both_versions_of_bbr_differ_in_grey() -> None:
+    for names in (["bbr-linux", "bbr3"], ["cubic-linux", "reno-linux", "bbr-linux", "bbr3"]):
+        lightness = sorted(lab(one.colour)[0] for one in looks(*names))
+        assert min(b - a for a, b in itertools.pairwise(lightness)) > 12
+    bbr, bbr3 = looks("bbr-linux", "bbr3")
+    assert lab(bbr3.colour)[0] - lab(bbr.colour)[0] > 50
+    assert bbr.filled != bbr3.filled
+
+
+def test_no_marker_looks_like_a_box_or_a_bar() -> None:
+    for look in SERIES:
+        style = MarkerStyle(look.marker)
+        sides = style.get_path().transformed(style.get_transform()).get_extents()
+        assert 0.8 <= sides.width / sides.height <= 1.25
+
+
+def test_lines_of_many_steps_are_solid() -> None:
+    table = rows(["sack", "freeze", "vho-qs"])
+    figure = figure_of(plot_spread, table, "cdf", value="duration_ns", by=[SCHEME])
+    lines = [one for one in figure.axes[0].get_lines() if len(one.get_xdata()) > 2]
+    assert len(lines) == 3
+    assert not any(one.is_dashed() for one in lines)
+    assert len({(one.get_color(), str(one.get_marker())) for one in lines}) == 3
+    assert not any(one.is_dashed() for one in figure.legends[0].get_lines())
+    # Two columns share no look.
+    table["flow"] = ["a", "b"] * 18
+    figure = figure_of(plot_spread, table, "cdf", value="duration_ns", by=["flow", SCHEME])
+    assert not any(one.is_dashed() for one in figure.axes[0].get_lines())
+
+
+def test_samples_of_broken_lines_show_their_gaps() -> None:
+    table = rows(["sack", "vho-qs", "cubic-linux"])
+    figure = figure_of(plot_axis, table, x=GAP, y="duration_ns", by=[SCHEME])
+    samples = figure.legends[0].get_lines()
+    assert sum(one.is_dashed() for one in samples) == 2
+    for one in samples:
+        ends = np.ptp(one.get_xdata())
+        # The marker hides the middle, of a broken line less than half.
+        assert not one.is_dashed() or ends > 3 * one.get_markersize()
