@@ -691,6 +691,7 @@ def axis_figure(
         else:
             beside = spread and not bands
             axes.set_xlim(*place_limits([*places, *drawn_x], 0.05, is_log=False, wide=beside))
+        if data.categories is None:
             tick_places(axes.xaxis, places, width)
         label_axes(
             figure,

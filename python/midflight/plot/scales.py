@@ -42,8 +42,9 @@ _WIDE_PLACES = 100
 _NEAR_0 = 0.2
 #: With more places the ticks of a geometric series are at round numbers.
 _MOST_TICKS = 9
-#: The same of a linear axis, and the room beside its ends and between two numbers, in points.
-_MOST_LINEAR_TICKS, _BESIDE_PT, _BETWEEN_PT = 8, 60.0, 4.0
+#: Up to so many places of any axis are its ticks, with room beside its ends and between two
+#: numbers, in points.
+_MOST_TICKED, _BESIDE_PT, _BETWEEN_PT = 8, 60.0, 4.0
 
 
 def is_geometric(places: Sequence[float]) -> bool:
@@ -167,26 +168,32 @@ def place_limits(
 
 
 def tick_places(axis: Axis, places: Iterable[float], width_in: float) -> None:
-    """Put the ticks of a linear axis at its places, if they are few and have room in a figure so
-    wide, and at 0 if it begins there. An axis whose ends are chosen has round numbers.
+    """Put the ticks of an axis at its places, if they are few and have room in a figure so wide,
+    and of a linear one at 0 if it begins there. An axis whose ends are chosen has round numbers.
     """
-    from matplotlib.ticker import FixedLocator, FuncFormatter
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
     choice, values = chosen_axes(), sorted({*places})
-    if not 2 <= len(values) <= _MOST_LINEAR_TICKS or (choice is not None and choice.xlim):
+    if not 2 <= len(values) <= _MOST_TICKED or (choice is not None and choice.xlim):
         return
-    low, high = axis.get_view_interval()
+    is_log = axis.get_scale() == "log"
+
+    def along(value: float) -> float:
+        return math.log(value) if is_log else value
+
+    low, high = map(along, axis.get_view_interval())
     point = (high - low) / (width_in * 72 - _BESIDE_PT)
 
     def room(left: float, right: float) -> float:
         wide = sum(text_width(f"{one:g}", 7) for one in (left, right)) / 2
-        return (right - left) / point - wide - _BETWEEN_PT
+        return (along(right) - along(left)) / point - wide - _BETWEEN_PT
 
     if min(room(*each) for each in pairwise(values)) < 0:
         return
-    if low == 0 < values[0] and room(0.0, values[0]) >= 0:
+    if not is_log and low == 0 < values[0] and room(0.0, values[0]) >= 0:
         values.insert(0, 0.0)
     axis.set_major_locator(FixedLocator(values))
+    axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(
         FuncFormatter(lambda value, _: f"{value:g}".replace("-", "\N{MINUS SIGN}"))
     )

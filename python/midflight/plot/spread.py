@@ -748,5 +748,4 @@ def _draw_intervals(
         if logs.x:
             set_log(axes.xaxis, *limits, places)
         axes.set_xlim(*limits)
-        if not logs.x:
-            tick_places(axes.xaxis, places, size_in[0])
+        tick_places(axes.xaxis, places, size_in[0])
