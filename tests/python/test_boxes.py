@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 from matplotlib.colors import to_hex, to_rgb
-from matplotlib.lines import Line2D
 
 from midflight.cli import main
 from midflight.plot import figure_of, plot_axis, plot_spread
-from midflight.plot.style import SERIES, looks_of
+from midflight.plot.style import SERIES, lighter, looks_of
 
 SCHEME, AT, GAP = "flows.download.scheme", "handoffs.0.at", "handoffs.0.gap"
 
@@ -67,42 +66,43 @@ def test_alike_runs_are_a_marker_beside_boxes() -> None:
     assert words_of(none).startswith("no boxes, as the runs of each are alike")
 
 
-def medians_in(figure: Any) -> list[float]:
-    """The lines of medians, which are darker than their boxes."""
+def medians_in(figure: Any) -> list[tuple[float, float]]:
+    """The lines of medians, which are darker than their boxes, and their widths in points."""
     dark = [tuple(0.45 * one for one in to_rgb(look.colour)) for look in SERIES[:2]]
     lines = [one for one in figure.axes[0].lines if to_rgb(one.get_color()) in dark]
-    assert {one.get_linewidth() for one in lines} <= {1.6}
-    return [float(one.get_ydata()[0]) for one in lines]
+    return [(float(one.get_ydata()[0]), one.get_linewidth()) for one in lines]
 
 
-def test_a_box_that_the_line_of_its_median_would_hide_has_a_marker() -> None:
-    tall, low = [1.0, 2.0, 3.0, 4.0, 5.0], [2.0, 2.01, 2.02, 2.03, 2.04]
-    figure = boxes([tall, tall, tall, low])
-    # Medians look alike in all boxes.
-    assert medians_in(figure) == []
-    marked = [one for one in figure.axes[0].lines if one.get_marker() not in ("", "None", None)]
-    assert [one.get_ydata().tolist() for one in marked] == [[3.0, 3.0], [3.0, 2.02]]
-    colours = [to_hex(one.get_markeredgecolor()) for one in marked]
-    assert colours == [SERIES[0].colour, SERIES[1].colour]
+def fills_in(figure: Any) -> list[tuple[str, str | None]]:
+    """The colours and hatches of boxes."""
+    patches = figure.axes[0].patches
+    return [(to_hex(one.get_facecolor()), one.get_hatch() or None) for one in patches]
+
+
+def test_low_boxes_have_thin_lines_at_their_medians_and_no_hatch() -> None:
+    tall, low, line = [1.0, 3.0, 5.0], [2.0, 2.1, 2.2], [2.0, 2.02, 2.04]
+    figure = boxes([tall, tall, tall, tall, low, line])
+    # The lowest ones are a line themselves.
+    assert medians_in(figure) == [(3.0, 1.6)] * 4 + [(2.1, 0.8)]
+    light, colour = to_hex(lighter(SERIES[1].colour, 0.3)), SERIES[1].colour
+    assert fills_in(figure)[3:] == [(light, "////"), (light, None), (colour, None)]
+    assert not any(one.get_marker() in ("o", "s") for one in figure.axes[0].lines)
     # The box itself is as high as its quartiles are apart.
-    heights = [one.get_height() for one in figure.axes[0].patches if one.get_hatch()]
-    assert heights == pytest.approx([2.0, 0.02])
-    assert words_of(figure).endswith("boxes 25 to 75 %, whiskers 5 to 95 %, markers: medians")
-    assert names_in(figure)[-2:] == ["a", "b"]
-    # The legend has the fills, and the markers on them.
-    hatches = {one.get_hatch() for one in figure.legends[0].get_patches()}
-    assert {one.get_hatch() for one in figure.axes[0].patches} <= hatches
-    markers = {one.get_marker() for one in figure.legends[0].findobj(Line2D)}
-    assert {SERIES[0].marker, SERIES[1].marker} <= markers
+    heights = [one.get_height() for one in figure.axes[0].patches]
+    assert heights == pytest.approx([2.0] * 4 + [0.1, 0.02])
+    assert words_of(figure).endswith("boxes 25 to 75 %, whiskers 5 to 95 %")
+    # The legend has the fill of a high box, wherever that is, or of what there is.
+    for each, fill in (([line, low, tall], (light, "////")), ([line, low, low], (light, None))):
+        (_, shown) = boxes([tall, tall, tall, *each]).legends[0].get_patches()
+        assert (to_hex(shown.get_facecolor()), shown.get_hatch() or None) == fill
     # In a higher figure, or near it, there is room for the line.
     for how in ({"size": (3.5, 39.0)}, {"ylim": (1.9, 2.2)}):
-        near = boxes([[2.0, 2.1, 2.2], low], **how)
-        assert len(medians_in(near)) == 2
-        assert "markers" not in words_of(near)
+        near = boxes([[2.0, 2.1, 2.2], line], **how)
+        assert [width for _, width in medians_in(near)] == [1.6, 1.6]
     # On a logarithmic axis heights are factors.
     small, large = [0.01, 0.02, 0.03], [100.0, 101.0, 102.0]
-    assert medians_in(boxes([small, small], yscale="log")) == [0.02] * 2
-    assert medians_in(boxes([small, large], yscale="log")) == []
+    assert medians_in(boxes([small, small], yscale="log")) == [(0.02, 1.6)] * 2
+    assert medians_in(boxes([small, large], yscale="log")) == [(0.02, 1.6)]
 
 
 def test_a_single_run_without_an_end_has_no_marker() -> None:

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from midflight.plot.spread_data import Spread, known_of, quantiles_of
 
-__all__ = ["arrow_words", "box_words", "has_no_boxes", "with_markers"]
+__all__ = ["arrow_words", "box_words", "has_no_boxes"]
 
 #: What the marks of boxes are, and what markers are.
 _BOXES = "boxes 25 to 75 %, whiskers 5 to 95 %"
-_MEDIANS, _ALIKE = "markers: medians", "markers: runs that are alike"
+_ALIKE = "markers: runs that are alike"
 
 
 def has_no_boxes(data: Spread) -> bool:
@@ -36,12 +36,6 @@ def box_words(data: Spread) -> str:
     if all(alike):
         return "no boxes, as the runs of each are alike"
     return f"{_BOXES}, {_ALIKE}" if any(alike) else _BOXES
-
-
-def with_markers(words: str) -> str:
-    """What the marks of boxes are (`box_words`) if all medians are markers."""
-    found = words.replace(f", {_ALIKE}", "")
-    return found.replace(_BOXES, f"{_BOXES}, {_MEDIANS}")
 
 
 def arrow_words(boxes: Sequence[Sequence[float]], *, is_of_runs: bool) -> str:

@@ -32,8 +32,8 @@ from midflight.plot.axis import (
     shown_number,
     text_of,
 )
-from midflight.plot.box_words import arrow_words, box_words, has_no_boxes, with_markers
-from midflight.plot.boxes import are_flat, draw_boxes
+from midflight.plot.box_words import arrow_words, box_words, has_no_boxes
+from midflight.plot.boxes import draw_boxes
 from midflight.plot.compared import (
     FEW,
     MEANS,
@@ -419,8 +419,7 @@ def spread_figure(
         elif data.kind == "cdf":
             draw_shares(axes, data, _looks(data), _places(data)[0], is_log=logs.x)
         else:
-            has_flat, entries = _draw_boxes(axes, data, logs, height)
-            detail = with_markers(detail) if has_flat else detail
+            entries = _draw_boxes(axes, data, logs, height)
         if data.kind != "cdf" and data.categories is not None:
             name_categories(axes, data.categories, width)
         label_axes(
@@ -608,12 +607,8 @@ def _schemes(data: Spread) -> list[tuple[Group, Look, int]]:
     return schemes_apart(data.along, data.categories, data.groups) if data.kind != "cdf" else []
 
 
-def _draw_boxes(
-    axes: Axes, data: Spread, logs: Logs, height_in: float
-) -> tuple[bool, dict[str, Any]]:
-    """Draw boxes in a figure of a height; return whether some have markers for their medians, and
-    the entries of the legend.
-    """
+def _draw_boxes(axes: Axes, data: Spread, logs: Logs, height_in: float) -> dict[str, Any]:
+    """Draw boxes in a figure of a height; return the entries of the legend."""
     step = 0.8 * _step(data) / max(1, len(data.groups))
     width = 0.775 * step
     every = [one for group in data.groups for values in group.values for one in known_of(values)]
@@ -623,20 +618,14 @@ def _draw_boxes(
     choice = chosen_axes()
     ends = next(iter(choice.ylim.values()), (low, top)) if choice is not None else (low, top)
     room_pt = 72 * max(0.5, height_in - _AROUND_IN)
-    drawn = []
+    entries: dict[str, Any] = {}
     for place, (group, look, number) in enumerate(_styled(data)):
         points = np.array([quantiles_of(data, values) for values in group.values]).reshape(-1, 5)
-        flat = are_flat(room_pt * _shares(np.minimum(points, over), ends, is_log=logs.y))
-        drawn.append((group, look, number, _dodged(data, group, place, step), points, flat))
-    entries: dict[str, Any] = {}
-    # Medians look alike in all boxes.
-    has_flat = any(flat.any() for *_, flat in drawn)
-    for group, look, number, x, points, flat in drawn:
-        marked = np.full(flat.shape, has_flat)
-        shown = np.minimum(points, over)
-        handles = draw_boxes(axes, group.label, look, x, shown, width, number, marked)
-        if group.label and handles:
-            entries[group.label] = tuple(handles) if len(handles) > 1 else handles[0]
+        x, shown = _dodged(data, group, place, step), np.minimum(points, over)
+        points_pt = room_pt * _shares(shown, ends, is_log=logs.y)
+        handle = draw_boxes(axes, group.label, look, x, shown, width, number, points_pt)
+        if group.label and handle is not None:
+            entries[group.label] = handle
         mark_endless(axes, x, points[:, 4], top, look)
     if logs.y:
         set_log(axes.yaxis, low, top)
@@ -646,7 +635,7 @@ def _draw_boxes(
         # There are only arrows, which have no place on the axis.
         axes.set_yticks([])
     open_edges(axes, [*axes.lines, *axes.patches])
-    return has_flat, entries
+    return entries
 
 
 def _shares(values: _Values, ends: tuple[float, float], *, is_log: bool) -> _Values:
