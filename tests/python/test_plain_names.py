@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from midflight import Flow, Scenario
 from midflight.cli import main
 from midflight.plot import figure_of, plot_delay_cdf, plot_over_time, plot_run
 from midflight.plot.panels import shown_panels
-from midflight.plot.plain import plain_of_flows
+from midflight.plot.plain import plain_of_flows, stack_labels
+from midflight.plot.style import looks_of
 from midflight.plot.watched import watch
 
 
@@ -65,3 +69,79 @@ def test_figures_of_a_sweep_name_the_plain_scheme_alike(tmp_path: Path) -> None:
         assert main(["plot", str(out), "--out", str(picture)]) == 0
         texts = re.findall(r">([^<>]+)</text>", picture.read_text())
         assert expected in texts
+
+
+STACKS = ["midflight", "quinn", "aioquic"]
+NAMED = {"midflight": "TCP (CUBIC)", "quinn": "quinn (CUBIC)", "aioquic": "aioquic (NewReno)"}
+
+
+@pytest.mark.parametrize(
+    ("changed", "axes", "expected"),
+    [
+        ({}, {"flows.download.stack": STACKS}, NAMED),
+        ({}, {"flows.*.stack": STACKS, "handoffs.0.gap": ["1 s", "2 s"]}, NAMED),
+        ({"profile": "rfc"}, {"flows.download.stack": STACKS}, {**NAMED, "midflight": "TCP"}),
+        (
+            {"set.congestion": "bbr-linux"},
+            {"flows.download.stack": STACKS},
+            {**NAMED, "midflight": "TCP (bbr-linux)"},
+        ),
+        (
+            {"flows.download.scheme": "enhanced"},
+            {"flows.download.stack": STACKS},
+            {**NAMED, "midflight": "TCP (enhanced)"},
+        ),
+        # What another axis has is not in the name.
+        (
+            {},
+            {"flows.download.stack": STACKS, "flows.download.cc": ["cubic", "newreno"]},
+            {"midflight": "TCP (CUBIC)", "quinn": "quinn", "aioquic": "aioquic"},
+        ),
+        (
+            {},
+            {"flows.download.stack": STACKS, "flows.download.scheme": ["sack", "freeze"]},
+            {**NAMED, "midflight": "TCP"},
+        ),
+        (
+            {},
+            {
+                "flows.download": [
+                    '{scheme = "sack"}',
+                    '{scheme = "bbr3"}',
+                    '{stack = "noq", idle = "9 s"}',
+                ]
+            },
+            {
+                '{scheme = "sack"}': "sack (CUBIC)",
+                '{scheme = "bbr3"}': "bbr3",
+                '{stack = "noq", idle = "9 s"}': "noq (CUBIC), 9 s",
+            },
+        ),
+        # These names would be the same.
+        ({}, {"flows.download": ['{stack = "quinn"}', '{stack = "quinn", cc = "cubic"}']}, {}),
+        ({}, {"flows.download.scheme": ["sack", "freeze"]}, {}),
+    ],
+)
+def test_names_of_stacks_tell_the_congestion_control(
+    changed: dict[str, Any], axes: dict[str, list[str]], expected: dict[str, str]
+) -> None:
+    scenario = json.loads(Scenario.read("wifi-to-lte").but(changed).plan().canonical)
+    assert stack_labels(scenario, axes) == expected
+
+
+def test_figures_of_a_sweep_name_stacks_and_tables(tmp_path: Path) -> None:
+    axes = ["--axis", "flows.download.stack=midflight,quinn", "--axis", "seed=1,2,3"]
+    loss = ["--set", "links.lte.loss=uniform 1%"]
+    more = ["--compare", "flows.download.stack"]
+    assert main(["sweep", "wifi-to-lte", *axes, *loss, *more, "--out", str(tmp_path / "a")]) == 0
+    picture = tmp_path / "a.svg"
+    assert main(["plot", str(tmp_path / "a"), "--out", str(picture)]) == 0
+    shown = " ".join(re.findall(r">([^<>]+)</text>", picture.read_text()))
+    assert "against TCP (CUBIC)" in shown
+    assert "quinn (CUBIC)" in shown
+
+
+def test_tables_have_the_looks_of_their_senders() -> None:
+    tables = ['{scheme = "bbr3"}', '{stack = "quinn", cc = "bbr"}', '{scheme = "sack"}']
+    assert looks_of(tables) == looks_of(["bbr3", "quinn, bbr", "sack"])
+    assert looks_of(tables[::2]) == looks_of(["bbr3", "sack"])

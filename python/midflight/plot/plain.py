@@ -1,8 +1,9 @@
-"""The name of the plain sender in figures, pages and reports: it tells the congestion control."""
+"""The names of the plain sender and of stacks in figures: they tell the congestion control."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,6 +14,7 @@ __all__ = [
     "plain_labels",
     "plain_of_flows",
     "plain_of_folder",
+    "stack_labels",
     "usual_of_folder",
 ]
 
@@ -22,6 +24,10 @@ _PLAIN, _CONTROL = "sack", "congestion"
 _CONTROLS = {"linux": "CUBIC"}
 #: Other keys of a scenario on which it depends.
 _KEYS = ("profile", "stack", _CONTROL)
+#: The congestion controls of QUIC stacks as they are called, and those that stacks have if no other
+#: one is set.
+_QUIC_CONTROLS = {"cubic": "CUBIC", "newreno": "NewReno", "bbr": "BBR"}
+_USUAL_CONTROL, _USUAL_CONTROLS = "cubic", {"aioquic": "newreno"}
 
 
 def plain_control(scenario: Mapping[str, Any]) -> str:
@@ -90,14 +96,80 @@ def plain_of_folder(source: object) -> Mapping[str, str]:
     return plain_labels([plain_control(asked["scenario"])])
 
 
+def stack_labels(scenario: Mapping[str, Any], axes: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Return the labels of stacks, and of flows that are tables, among the axes of a sweep of a
+    scenario in its canonical form: `midflight` is "TCP (CUBIC)", `quinn` "quinn (CUBIC)". What
+    another axis changes is not named, nor what differs between flows.
+    """
+    found: dict[str, str] = {}
+    for key, values in axes.items():
+        first, *rest = key.split(".")
+        if first != "flows" or rest[1:] not in ([], ["stack"]):
+            continue
+        varied = {one.rpartition(".")[2] for one in axes if one != key}
+        flows = [flow for name, flow in scenario["flows"].items() if rest[0] in ("*", name)]
+        for value in values:
+            table = {"stack": value} if rest[1:] else _table(value)
+            names = {_flow_name(scenario, flow, table, varied) for flow in flows if table}
+            if len(names) == 1:
+                found[value] = names.pop()
+    # Names that do not tell values apart are none.
+    return found if len({*found.values()}) == len(found) else {}
+
+
+def _table(text: str) -> dict[str, Any]:
+    """A table of TOML in one line; other texts are empty ones."""
+    try:
+        found = tomllib.loads(f"table = {text}")["table"]
+    except tomllib.TOMLDecodeError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _flow_name(
+    scenario: Mapping[str, Any], flow: Mapping[str, Any], table: Mapping[str, Any], varied: set[str]
+) -> str:
+    """What runs in a flow with the settings of a table, and its congestion control, if neither is
+    among the `varied` settings.
+    """
+    from midflight._core import QUIC_STACKS
+
+    own = {**flow, **table}
+    stack, scheme = own.get("stack") or "midflight", own.get("scheme") or _PLAIN
+    profile = own.get("profile") or scenario["profile"]
+    control = {**(scenario.get("set") or {}), **(own.get("set") or {})}.get(_CONTROL, "")
+    if scheme == _PLAIN and not control:
+        control = _CONTROLS.get(profile, "")
+    if stack in QUIC_STACKS:
+        name, known = stack, "" if "cc" in varied else own.get("cc")
+        control = known if known is not None else _USUAL_CONTROLS.get(stack, _USUAL_CONTROL)
+        control = _QUIC_CONTROLS.get(control, control)
+    elif stack != "midflight" or profile == "quic" or "profile" in varied:
+        name, control = stack if "stack" in table else scheme, ""
+    elif "stack" in table:
+        name = "TCP"
+        control = control if scheme == _PLAIN else scheme
+        control = "" if {"scheme", _CONTROL} & varied else control
+    else:
+        name, control = scheme, "" if _CONTROL in varied or scheme != _PLAIN else control
+    told = f"{name} ({control})" if control else name
+    # What else a table has.
+    rest = [one for key, one in table.items() if key not in ("stack", "scheme", "cc")]
+    return ", ".join([told, *map(str, rest)])
+
+
 def usual_of_folder(source: object) -> AbstractContextManager[None]:
     """Return the context in which figures of the folder of a sweep, or of a table there, have its
-    label of the plain sender, and each value of an axis the look that it has among all of them.
+    labels of the plain sender and of stacks, and each value of an axis the look that it has among
+    all of them.
     """
     from midflight.plot.style import usually
 
     asked = _definition(source)
-    return usually(plain_of_folder(source), [] if asked is None else asked["axes"].values())
+    if asked is None:
+        return usually({})
+    labels = stack_labels(asked["scenario"], asked["axes"])
+    return usually({**labels, **plain_of_folder(source)}, asked["axes"].values())
 
 
 def _definition(source: object) -> dict[str, Any] | None:
