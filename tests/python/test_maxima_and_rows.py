@@ -227,3 +227,23 @@ def test_the_band_of_a_queue_has_each_packet_of_a_call() -> None:
     ).get_title("right")
     highest = [max(one.value) for one in panels[0].curves if one.draw == "queue"]
     assert min(highest) > 1
+
+
+def test_the_value_of_a_cut_line_is_clear_of_the_line() -> None:
+    runs = watch(Scenario.read("wifi-to-lte"), kinds=["rtt"], schemes=["sack", "freeze"])
+    window, panels = shown_panels(runs, ["rtt"], interval_s=0.1)
+    figure = over_time_figure(runs, panels, window)
+    axes = _panel_of(figure.axes, "RTT")
+    figure.draw_without_rendering()
+    (value,) = (one for one in axes.texts if one.get_text() == "3,600 ms")
+    box, point = value.get_window_extent(), figure.dpi / 72
+    low = axes.transData.inverted().transform((0, box.y0))[1]
+    strokes = [
+        axes.transData.transform((x, low))[0]
+        for line in axes.lines
+        if line.get_gid() != CUT and len(line.get_xdata()) > 2
+        for x, y in zip(line.get_xdata(), line.get_ydata(), strict=True)
+        if y > low and 3.5 < x < 4.2
+    ]
+    assert strokes
+    assert all(one < box.x0 - 0.5 * point or one > box.x1 for one in strokes)

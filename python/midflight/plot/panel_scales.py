@@ -68,6 +68,8 @@ CUT = "above the axis"
 #: The height of an arrowhead in points; those of a line that are nearer than this are one; and the
 #: size of the letters of their values, if there are no more than so many.
 _HEAD_PT, _JOINED_PT, _VALUE_PT, _MOST_VALUES = 3.6, 8.0, 5.5, 4
+#: How clear a value is of lines that go up beside its arrowhead, and how far it is moved for that.
+_CLEAR_PT, _MOST_BESIDE_PT = 1.5, 12.0
 
 
 def scale_of(axes: Axes, panel: Panel, yscale: str | None, above: float) -> None:
@@ -318,6 +320,19 @@ def mark_cut_lines(axes: Axes, peaks: Sequence[Peak], unit: str) -> None:
     has_values = len(peaks) <= _MOST_VALUES
     line_pt = _VALUE_PT + 0.5 if has_values else _HEAD_PT
     taken: list[tuple[float, float, int]] = []
+    tall = 72 * axes.get_window_extent().height / figure.dpi
+    lines = [one for one in axes.lines if one.get_gid() != CUT and len(one.get_xdata()) > 2]
+
+    def high_lines(height_pt: float) -> list[float]:
+        """The times at which a line comes so near the upper edge, or nearer, and leaves it."""
+        low = top - height_pt * (top - axes.get_ylim()[0]) / tall
+        found: set[float] = set()
+        for one in lines:
+            at = np.asarray(one.get_xdata(), np.float64)
+            high = np.flatnonzero(np.asarray(one.get_ydata(), np.float64) > low)
+            found.update(at[high].tolist(), at[np.minimum(high + 1, len(at) - 1)].tolist())
+        return sorted(found)
+
     for peak in peaks:
         text = f"{_three_digits(peak.value)} {unit}" if has_values else ""
         long = 1.5 * _HEAD_PT + text_width(text, _VALUE_PT) if text else _HEAD_PT
@@ -332,6 +347,10 @@ def mark_cut_lines(axes: Axes, peaks: Sequence[Peak], unit: str) -> None:
         place = (peak.time_s, min(peak.value, top))
         # Their tips are within the panel, away from the text above it.
         down = line_pt * (level + 0.5)
+        height = down + _VALUE_PT / 2 + (top - place[1]) * tall / (top - axes.get_ylim()[0])
+        beside = 0.8 * _HEAD_PT
+        if not is_left:
+            beside = _right_of([(one - first) / point - at for one in high_lines(height)], beside)
         how: Any = {"ls": "none", "marker": "^", "ms": _HEAD_PT, "mew": 0, "color": colour}
         how |= {"transform": offset_copy(axes.transData, figure, y=-down, units="points")}
         axes.plot([place[0]], [place[1]], **how, clip_on=False, zorder=7, gid=CUT)
@@ -339,7 +358,7 @@ def mark_cut_lines(axes: Axes, peaks: Sequence[Peak], unit: str) -> None:
             axes.annotate(
                 text,
                 place,
-                xytext=(0.8 * _HEAD_PT * (-1 if is_left else 1), -down),
+                xytext=(-beside if is_left else beside, -down),
                 textcoords="offset points",
                 fontsize=_VALUE_PT,
                 color=colour,
@@ -349,6 +368,14 @@ def mark_cut_lines(axes: Axes, peaks: Sequence[Peak], unit: str) -> None:
                 zorder=6.5,
                 annotation_clip=False,
             )
+
+
+def _right_of(strokes_pt: Sequence[float], beside_pt: float) -> float:
+    """How far from an arrowhead its value begins: clear of lines that go up there."""
+    for stroke in strokes_pt:
+        if beside_pt - _CLEAR_PT < stroke < min(beside_pt, _MOST_BESIDE_PT) + _CLEAR_PT:
+            beside_pt = stroke + _CLEAR_PT
+    return beside_pt
 
 
 def _top(one: Curve) -> float:
