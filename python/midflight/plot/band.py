@@ -130,7 +130,8 @@ def unnamed_entries(runs: Sequence[WatchedRun], room: Room) -> Iterator[tuple[st
             if ends > begins:
                 found.setdefault(one.link, run)
     for link, run in found.items():
-        shown = [one for each in runs for one in each.stretches if one.link == link]
+        each = (one for run in runs for one in run.stretches if one.link == link)
+        shown = [one for one in each if (seen := _seen(one, room))[1] > seen[0]]
         if any(_fits(one, room, size) for one in shown):
             continue
         if link:

@@ -135,20 +135,23 @@ function interval(at) {
   const span = at.view.t1 - at.view.t0;
   return at.interval || at.unit * at.nice(Math.max(1, Math.max(span / 320, Math.min(trip(at), span / 20)) / at.unit));
 }
-/** The largest median RTT of the lines in the time shown, of up to so many samples of each; of the last call it is kept. */
-const SAMPLES = 200;
+/** The shortest RTT of each link that is in use for a tenth of the time shown, of up to so many samples; of the largest of all lines. */
+const SAMPLES = 1000, LEAST_USE = .1;
 let kept = { key: "", trip: 0 };
 function trip(at) {
   const { t0, t1 } = at.view, runs = at.shown(), key = [t0, t1, ...runs.map(run => run.label)].join();
-  if (key !== kept.key) {
-    const medians = runs.map(({ rtt: { t, v } }) => {
-      const from = at.lower(t, t0), seen = v.subarray(from, at.upper(t, t1)), step = Math.ceil(seen.length / SAMPLES) || 1;
-      const some = seen.filter((_, i) => i % step === 0).sort();
-      return some.length ? some[some.length >> 1] : 0;
-    });
-    kept = { key, trip: 1e9 * Math.max(0, ...medians) };
+  if (key === kept.key) return kept.trip;
+  let found = 0;
+  for (const { path: { links }, rtt: { t, v } } of runs) for (const [since, end, link] of links) {
+    const from = Math.max(since, t0), until = Math.min(end, t1);
+    if (!link || until - from < LEAST_USE * (t1 - t0)) continue;
+    const seen = v.subarray(at.lower(t, from), at.upper(t, until)), step = Math.ceil(seen.length / SAMPLES) || 1;
+    let least = Infinity;
+    for (let i = 0; i < seen.length; i += step) least = Math.min(least, seen[i]);
+    if (seen.length) found = Math.max(found, 1e9 * least);
   }
-  return kept.trip;
+  kept = { key, trip: found };
+  return found;
 }
 
 /** How a panel is drawn: its axis, whose logarithm it may be (`log`), and the lines of a run; `isFirst` is whether the run is the
