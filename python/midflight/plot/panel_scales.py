@@ -321,7 +321,7 @@ def mark_cut_lines(axes: Axes, peaks: Sequence[Peak], unit: str) -> None:
     line_pt = _VALUE_PT + 0.5 if has_values else _HEAD_PT
     taken: list[tuple[float, float, int]] = []
     tall = 72 * axes.get_window_extent().height / figure.dpi
-    lines = [one for one in axes.lines if one.get_gid() != CUT and len(one.get_xdata()) > 2]
+    lines = [one for one in axes.lines if one.get_gid() != CUT and np.size(one.get_xdata()) > 2]
 
     def high_lines(height_pt: float) -> list[float]:
         """The times at which a line comes so near the upper edge, or nearer, and leaves it."""
