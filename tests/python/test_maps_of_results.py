@@ -18,7 +18,7 @@ from midflight import MidflightError
 from midflight.cli import main
 from midflight.plot import figure_of, plot_axis, plot_spread
 from midflight.plot.axis import axis_data, axis_figure
-from midflight.plot.maps import colours_of
+from midflight.plot.maps import Map, colours_of, hatched_side
 from midflight.plot.spread import spread_figure, spread_of
 
 SCHEME, GAP, RATE = "flows.download.scheme", "handoffs.0.gap", "links.lte.rate"
@@ -456,3 +456,48 @@ def test_figures_name_the_flows_that_they_take_together() -> None:
     assert data.pooled == "flows film and get together"
     # Those that only carry requests do not count.
     assert data.lines[0].runs == [2, 2]
+
+
+@pytest.mark.parametrize(
+    ("cells", "unsure", "side"),
+    [
+        ([-3.0, -2.0, 1.0], [], 1),
+        ([-3.0, 2.0, 1.0], [], -1),
+        ([-3.0, 2.0, np.nan, 0.0], [], -1),
+        # Nothing is sure to be above 0.
+        ([-3.0, -2.0, 1.0, 0.5], [2, 3], 0),
+        ([-3.0, -2.0, 1.0, 0.5], [1, 3], -1),
+        ([-3.0, -2.0, np.inf], [], 0),
+    ],
+)
+def test_the_side_of_0_with_fewer_cells_is_hatched(
+    cells: list[float], unsure: list[int], side: int
+) -> None:
+    shown = Map(np.array([cells]), [""] * len(cells), [""], unsure=[(0, one) for one in unsure])
+    assert hatched_side([shown], colours_of(shown.finite, signed=True)) == side
+
+
+def test_a_hatch_is_light_on_dark_colours_and_ticks_of_the_bar_are_outside() -> None:
+    places = range(20)
+    columns = {
+        "a.x": [str(x) for x in places for _ in places],
+        "b.y": [str(y) for _ in places for y in places],
+        "change": [float(x - 12) for x in places for _ in places],
+    }
+    how: Any = {"x": "a.x", "y": "b.y", "value": "change", "look": "paper"}
+    cells, bar = figure_of(plot_spread, columns, "heatmap", **how).axes
+    assert "hatched: above 0" in texts_in(cells)[0]
+    hatched = [one for one in cells.patches if one.get_hatch()]
+    assert len(hatched) == 7 * 20
+    inks = {one.get_edgecolor() for one in hatched}
+    assert inks <= {one.get_edgecolor() for one in bar.patches if one.get_hatch()}
+    assert len(inks) == 1
+    # Fewer cells below 0, and farther from it.
+    change = [float(4 * (x - 7) if x < 7 else x - 6) for x in places for _ in places]
+    dark = {**columns, "change": change}
+    cells, bar = figure_of(plot_spread, dark, "heatmap", **{**how, "x": "a.x"}).axes
+    assert "hatched: below 0" in texts_in(cells)[0]
+    inks = {one.get_edgecolor() for one in cells.patches if one.get_hatch()}
+    assert inks <= {one.get_edgecolor() for one in bar.patches if one.get_hatch()}
+    assert len(inks) == 2
+    assert {one.get_tickdir() for one in bar.yaxis.get_major_ticks()} == {"out"}

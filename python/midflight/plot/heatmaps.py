@@ -46,7 +46,7 @@ from midflight.plot.maps import (
     decimals,
     draw_bar,
     draw_map,
-    has_below,
+    hatched_side,
     letters_pt,
     number_words,
 )
@@ -268,8 +268,8 @@ def heatmaps_figure(data: Spread, *, title: str | None = None, size: Size | None
     plan = _planned(maps, digits, size, signed=colours.is_signed)
     (width, height), lines, in_row = plan.size_in, plan.lines, plan.in_row
     room, room_up, digits, letters = plan.room_pt, plan.room_up_pt, plan.digits, plan.letters
-    hatched = has_below(maps, colours) and letters is None
-    detail = _detail(data, maps, is_written=letters is not None, is_hatched=hatched)
+    hatched = hatched_side(maps, colours) if letters is None else 0
+    detail = _detail(data, maps, is_written=letters is not None, hatched=hatched)
     detail = "; ".join(filter(None, (detail, _beyond_words(maps, colours, digits))))
     with style():
         from matplotlib.figure import Figure
@@ -365,7 +365,7 @@ def _beyond_words(maps: Sequence[Map], colours: Colours, digits: int) -> str:
     return f"beyond the scale: {named}"
 
 
-def _detail(data: Spread, maps: Sequence[Map], *, is_written: bool, is_hatched: bool) -> str:
+def _detail(data: Spread, maps: Sequence[Map], *, is_written: bool, hatched: int) -> str:
     """What the cells are, and their marks."""
     never = [
         one.words[line, column]
@@ -384,8 +384,8 @@ def _detail(data: Spread, maps: Sequence[Map], *, is_written: bool, is_hatched: 
         if any(one.few for one in maps):
             words.append(FEW)
     else:
-        if is_hatched:
-            words.append("hatched: below 0")
+        if hatched:
+            words.append(f"hatched: {'above' if hatched > 0 else 'below'} 0")
         if never:
             words.append("white: half of the runs or more did not finish")
     if any(np.isnan(one.cells).any() for one in maps):

@@ -25,7 +25,7 @@ __all__ = [
     "decimals",
     "draw_bar",
     "draw_map",
-    "has_below",
+    "hatched_side",
     "letters_pt",
     "number_words",
 ]
@@ -46,15 +46,13 @@ _BEYOND = 3.0
 _CROWDED, _WIDE = 0.25, 8
 #: The width of the bar of the colours beside several maps, in inches.
 _BAR_IN = 0.12
+#: So many colours of the bar are looked at to find where they are dark.
+_SHADES = 100
 #: About what is beside the maps, in inches.
 _AROUND_IN = 1.5
-#: Cells below 0, where there are no numbers, and cells without a value.
-_BELOW: Mapping[str, Any] = {
-    "fill": False,
-    "hatch": "////",
-    "edgecolor": "0.25",
-    "linewidth": 0,
-}
+#: Cells on one side of 0, where there are no numbers, on light and on dark colours.
+_SIDE: Mapping[str, Any] = {"fill": False, "hatch": "////", "linewidth": 0}
+_ON_LIGHT, _ON_DARK = "0.25", "0.9"
 #: Cells with a change that may be none, where there are no numbers.
 _UNSURE: Mapping[str, Any] = {
     "marker": "o",
@@ -140,10 +138,25 @@ def colours_of(
     return Colours(low, high, is_log=bool(is_log))
 
 
-def has_below(maps: Sequence[Map], colours: Colours) -> bool:
-    """Whether cells are on both sides of 0, of a scale that has both."""
-    finite = np.concatenate([one.finite for one in maps])
-    return colours.is_signed and bool((finite < 0).any() and (finite > 0).any())
+def hatched_side(maps: Sequence[Map], colours: Colours) -> int:
+    """Return the side of 0 with fewer cells, -1 or 1, of a scale that has both; 0 if one of them
+    has no cell, or only changes that may be none.
+    """
+    sides = [[(sign * one.cells > 0) & np.isfinite(one.cells) for one in maps] for sign in (-1, 1)]
+    sure = [
+        any((line, column) not in one.unsure for line, column in np.argwhere(chosen).tolist())
+        for each in sides
+        for one, chosen in zip(maps, each, strict=True)
+    ]
+    if not colours.is_signed or not any(sure[: len(maps)]) or not any(sure[len(maps) :]):
+        return 0
+    below, above = (sum(int(one.sum()) for one in each) for each in sides)
+    return 1 if above < below else -1
+
+
+def _is_dark(colour: Sequence[float]) -> bool:
+    red, green, blue = colour[:3]
+    return 0.3 * red + 0.6 * green + 0.1 * blue < 0.5
 
 
 def decimals(values: NDArray[np.float64]) -> int:
@@ -173,13 +186,13 @@ def draw_map(
     room_pt: float,
     size: float | None,
     *,
-    hatched: bool,
+    hatched: int,
 ) -> Any:
     """Draw cells with lighter colours for larger values, and return what a colour bar explains.
 
     Their numbers, with so many decimals, are written in letters of a size (`letters_pt`); without
-    one, cells below 0 are `hatched`, and changes that may be none have a circle. Cells without a
-    value are grey. `room_pt` is the width of the map.
+    one, cells on the side of 0 that is `hatched` (`hatched_side`) are, and changes that may be none
+    have a circle. Cells without a value are grey. `room_pt` is the width of the map.
     """
     from matplotlib.colors import LogNorm, Normalize
     from matplotlib.patches import Rectangle
@@ -214,15 +227,16 @@ def draw_map(
     _name_cells(axes, shown, room_pt)
     texts = _texts(shown, digits, signed=colours.is_signed)
     if size is None:
-        if hatched:
-            fill(np.isfinite(cells) & (cells < 0), _BELOW)
+        for line, column in np.argwhere(np.isfinite(cells) & (hatched * cells > 0)).tolist():
+            ink = _ON_DARK if _is_dark(image.cmap(norm(cells[line, column]))) else _ON_LIGHT
+            corner = (column - 0.5, line - 0.5)
+            axes.add_patch(Rectangle(corner, 1, 1, edgecolor=ink, **_SIDE))
         for line, column in shown.unsure:
             axes.plot(column, line, **_UNSURE)
         return image
     for (line, column), text in texts.items():
         value = cells[line, column]
-        red, green, blue, _ = image.cmap(norm(value)) if math.isfinite(value) else (1, 1, 1, 1)
-        is_dark = 0.3 * red + 0.6 * green + 0.1 * blue < 0.5
+        is_dark = math.isfinite(value) and _is_dark(image.cmap(norm(value)))
         axes.text(
             column,
             line,
@@ -298,10 +312,10 @@ def draw_bar(
     maps: Sequence[Map],
     colours: Colours,
     *,
-    hatched: bool,
+    hatched: int,
 ) -> None:
     """Draw the bar of the colours beside maps that share them, with pointed ends for values beyond
-    it; `hatched` is whether cells below 0 are.
+    it; `hatched` is the side of 0 whose cells are.
     """
     from matplotlib.patches import Rectangle
 
@@ -320,6 +334,8 @@ def draw_bar(
         how |= {"fraction": _BAR_IN / max(0.5, wide - _AROUND_IN), "aspect": high / _BAR_IN}
     bar = figure.colorbar(image, ax=panels[0] if len(panels) == 1 else list(panels), **how)
     bar.outline.set_visible(False)
+    # Within the bar they would be dots.
+    bar.ax.tick_params(which="both", direction="out", left=False, right=True)
     # No seams between the areas of the bar.
     if bar.solids is not None:
         bar.solids.set_edgecolor("face")
@@ -333,8 +349,13 @@ def draw_bar(
     height = (figure.get_size_inches()[1] - 0.6) * 72
     bar.set_label(wrapped(labelled(title), 7.5, height), parse_math=False)
     if hatched:
-        how = {"transform": bar.ax.get_yaxis_transform(), **_BELOW}
-        bar.ax.add_patch(Rectangle((0, colours.low), 1, -colours.low, **how))
+        # On light colours up to where they are dark.
+        end = colours.high if hatched > 0 else colours.low
+        shades = image.cmap(image.norm(np.linspace(0, end, _SHADES)))
+        turn = end * sum(not _is_dark(one) for one in shades) / _SHADES
+        for first, last, ink in ((0.0, turn, _ON_LIGHT), (turn, end, _ON_DARK)):
+            side: Any = {"transform": bar.ax.get_yaxis_transform(), "edgecolor": ink, **_SIDE}
+            bar.ax.add_patch(Rectangle((0, first), 1, last - first, **side))
     choice = chosen_axes()
     if colours.is_signed and (choice is None or choice.vlim is None):
         # Equal colours are equal sizes on both sides; a side without values is left out.
