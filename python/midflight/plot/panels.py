@@ -53,6 +53,7 @@ from midflight.plot.room import (
     draw_outages,
     seen_holes,
     shade_spans,
+    show_time,
 )
 from midflight.plot.row_ticks import end_below_rows
 from midflight.plot.stalls import without_short_stalls
@@ -397,7 +398,7 @@ def _figure(
         grid = figure.subplots(
             len(ratios), 1, sharex=True, squeeze=False, gridspec_kw={"height_ratios": ratios}
         )[:, 0]
-        grid[0].set_xlim(*window)
+        show_time(grid[0], window)
         styles = styles_of(looks)
         entries: dict[str, Any] = {}
         bands: dict[str, Any] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from midflight.plot.figure import finish_panels
 from midflight.plot.followed import time_title
 from midflight.plot.holes import Followed, Hole
-from midflight.plot.room import OUTAGE, Room, draw_holes, shade_spans
+from midflight.plot.room import OUTAGE, Room, draw_holes, shade_spans, show_time
 from midflight.plot.style import COLUMN_IN, LINKS, Size, size_in, style
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ PANELS = (
     ("loss", "Losses (%)", 1e-2),
 )
 PANEL_IN, AROUND_IN = 1.15, 0.8
+#: An axis of time ends with a whole second that is as near as this share of it.
+_NEARLY = 0.001
 #: What the legend calls a line of both directions, and one that only holds.
 _ALIKE, _HELD = "both directions", "no value: the one before holds"
 #: The formats of which a row has a value of each quantity, at the same times.
@@ -69,7 +72,9 @@ def recording_figure(
         figure = Figure(figsize=size_in(size, (2 * COLUMN_IN, PANEL_IN * len(shown) + AROUND_IN)))
         grid = figure.subplots(len(shown), 1, sharex=True, squeeze=False)[:, 0]
         span = found["span_ns"] / NS_PER_S
-        grid[0].set_xlim(0, span)
+        # A file of 60 s may end a millisecond before.
+        whole = math.ceil(span)
+        show_time(grid[0], (0.0, whole if whole - span < _NEARLY * span else span))
         entries: dict[str, Any] = {}
         missing = [Hole(*one) for one in holes]
         missing += [Hole(start, until, True) for start, until, _ in found["short_holes"]]

@@ -41,6 +41,7 @@ __all__ = [
     "plain_log",
     "seen_holes",
     "shade_spans",
+    "show_time",
 ]
 
 #: The resolution at which dots are distinguished, in dots per inch: a little finer than the eye's
@@ -246,6 +247,14 @@ def seen_holes(holes: Iterable[Hole], room: Room) -> list[tuple[float, float]]:
             a, b = found[-1][0], max(found.pop()[1], b)
         found.append((a, b))
     return found
+
+
+def show_time(axes: Axes, window: tuple[float, float]) -> None:
+    """Let an axis of time show this window, in seconds, with ticks at 1, 2, 5, 10, ..."""
+    from matplotlib.ticker import MaxNLocator
+
+    axes.set_xlim(*window)
+    axes.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10]))
 
 
 def draw_holes(axes: Axes, holes: Iterable[Hole], room: Room) -> None:

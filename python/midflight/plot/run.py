@@ -36,6 +36,7 @@ from midflight.plot.room import (
     label_levels,
     plain_log,
     seen_holes,
+    show_time,
 )
 from midflight.plot.style import (
     DARK,
@@ -518,7 +519,7 @@ def _limits(
     segments: tuple[int, int] | None,
 ) -> None:
     """Set the ranges and titles of the axes that the panels of a row share."""
-    first.set_xlim(*room.window)
+    show_time(first, room.window)
     for axes in list(sequence)[:1]:
         if segments is not None:
             low, high = float(segments[0]), float(segments[1])
