@@ -14,7 +14,9 @@ from midflight.plot import figure_of, plot_over_time
 from midflight.plot.band import band_height
 from midflight.plot.line_looks import look_of
 from midflight.plot.page import page_html
+from midflight.plot.panel_scales import CUT
 from midflight.plot.panels import over_time_figure, shown_panels
+from midflight.plot.row_ticks import BELOW_ROWS
 from midflight.plot.watched import watch
 
 
@@ -151,3 +153,16 @@ def test_a_narrow_time_without_a_link_has_its_colour_in_the_legend() -> None:
         colours.append(patch.get_facecolor())
     # The other one is wide enough for the usual shade.
     assert colours[0] != colours[1]
+
+
+def test_arrowheads_stand_below_the_rows_of_gaps() -> None:
+    runs = watch(_gaps(3), kinds=["rtt"])
+    window, panels = shown_panels(runs, ["rtt"])
+    figure = over_time_figure(runs, panels, window)
+    axes = figure.axes[-1]
+    heads = [one for one in axes.lines if one.get_gid() == CUT]
+    assert heads
+    (line,) = (one for one in axes.lines if one.get_gid() == BELOW_ROWS)
+    below = float(line.get_ydata()[0]) * axes.get_ylim()[1]
+    assert below < 0.8 * axes.get_ylim()[1]
+    assert max(float(one.get_ydata()[0]) for one in heads) <= below + 1e-9

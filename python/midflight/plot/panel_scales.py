@@ -13,6 +13,7 @@ from midflight.plot.curves import Curve, Panel, Peak, Stretch, Values
 from midflight.plot.history import NS_PER_S
 from midflight.plot.line_looks import look_of
 from midflight.plot.room import Room, plain_log
+from midflight.plot.row_ticks import end_of_values
 from midflight.plot.style import text_width
 
 if TYPE_CHECKING:
@@ -304,10 +305,10 @@ def peaks_off(panel: Panel, yscale: str | None, top: float, room: Room) -> list[
     return sorted(found, key=lambda one: one.time_s)
 
 
-def mark_cut_lines(axes: Axes, peaks: Sequence[Peak], unit: str) -> None:
-    """Put arrowheads below the upper edge, in the colours of the lines, at the `peaks_off`; beside
-    few ones are their values in this unit. Those that would cover each other are one below the
-    other.
+def mark_cut_lines(axes: Axes, peaks: Sequence[Peak], unit: str, above: float = 0.0) -> None:
+    """Put arrowheads below the upper edge, or below rows of marks that take a share of the height
+    `above`, in the colours of the lines, at the `peaks_off`; beside few ones are their values in
+    this unit. Those that would cover each other are one below the other.
 
     One that the axis has room for has its arrowhead at its height.
     """
@@ -315,12 +316,12 @@ def mark_cut_lines(axes: Axes, peaks: Sequence[Peak], unit: str) -> None:
 
     figure = axes.get_figure(root=True)
     assert figure is not None
-    top, (first, last) = axes.get_ylim()[1], axes.get_xlim()
+    top, (first, last) = end_of_values(axes, above), axes.get_xlim()
     point = (last - first) * figure.dpi / (72 * axes.get_window_extent().width)
     has_values = len(peaks) <= _MOST_VALUES
     line_pt = _VALUE_PT + 0.5 if has_values else _HEAD_PT
     taken: list[tuple[float, float, int]] = []
-    tall = 72 * axes.get_window_extent().height / figure.dpi
+    tall = 72 * (1 - above) * axes.get_window_extent().height / figure.dpi
     lines = [one for one in axes.lines if one.get_gid() != CUT and np.size(one.get_xdata()) > 2]
 
     def high_lines(height_pt: float) -> list[float]:

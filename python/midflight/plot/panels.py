@@ -484,8 +484,9 @@ def _figure(
         named = [(one.kind, axes) for one, axes in zip(panels, grid[has_band:], strict=True)]
         lines |= {f"{name} (same as {other})" for name, other in same.items()}
         finish_panels(figure, named, entries, title, runs[0].names, lines)
-        for (_, axes), panel, peaks in zip(named, panels, off, strict=True):
-            mark_cut_lines(axes, peaks, panel.unit)
+        for (_, axes), panel, peaks, rows in zip(named, panels, off, rows_in, strict=True):
+            above = share_above(rows) if _asked_top(panel) is None else 0.0
+            mark_cut_lines(axes, peaks, panel.unit, above)
     return figure
 
 

@@ -8,12 +8,20 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.ticker import Locator
 
-__all__ = ["BELOW_ROWS", "end_below_rows"]
+__all__ = ["BELOW_ROWS", "end_below_rows", "end_of_values"]
 
 #: The group of the line between the values and the rows.
 BELOW_ROWS = "below the rows"
 #: An axis has so many ticks, unless its values have no room for them.
 _LEAST_TICKS = 3
+
+
+def end_of_values(axes: Axes, above: float) -> float:
+    """Where the values of an axis end whose rows of marks take a share of the height `above`."""
+    low, high = axes.get_ylim()
+    share = 1 - above
+    is_log = axes.get_yscale() == "log"
+    return low * (high / low) ** share if is_log else low + share * (high - low)
 
 
 def end_below_rows(axes: Axes, above: float) -> None:
@@ -24,10 +32,8 @@ def end_below_rows(axes: Axes, above: float) -> None:
 
     if not above:
         return
-    low, high = axes.get_ylim()
+    end, share = end_of_values(axes, above), 1 - above
     is_log = axes.get_yscale() == "log"
-    share = 1 - above
-    end = low * (high / low) ** share if is_log else low + share * (high - low)
     axis = axes.yaxis
     axis.set_major_locator(_ended(axis.get_major_locator(), end, may_be_finer=not is_log))
     if not isinstance(axis.get_minor_locator(), NullLocator):
@@ -36,7 +42,7 @@ def end_below_rows(axes: Axes, above: float) -> None:
     axes.plot([0, 1], [share, share], transform=axes.transAxes, **thin)
     if not axes.spines["right"].get_visible():
         # A frame goes around the rows, too.
-        axes.spines["left"].set_bounds(low, end)
+        axes.spines["left"].set_bounds(axes.get_ylim()[0], end)
 
 
 def _ended(usual: Locator, end: float, *, may_be_finer: bool) -> Locator:
