@@ -12,7 +12,7 @@ from matplotlib.colors import to_hex
 from matplotlib.text import Text
 
 from midflight import Flow, Handoff, Link, Scenario
-from midflight.plot import figure_of, plot_over_time, plot_run, plot_spread
+from midflight.plot import figure_of, plot_axis, plot_over_time, plot_run, plot_spread
 from midflight.plot.axis import axis_data
 from midflight.plot.names import column_name, within_text
 from midflight.plot.panels import shown_panels
@@ -187,3 +187,28 @@ def test_abbreviations_keep_their_capitals_within_text(name: str, text: str) -> 
     columns: dict[str, list[Any]] = {name: ["1", "2"], "x": ["1", "2"], "sent": [1.0, 2.0]}
     data = axis_data(columns, x="x", y="sent", where={name: ["1"]})
     assert data.lines[0].label == f"{text} 1"
+
+
+def test_colours_and_line_styles_have_rows_of_their_own_in_a_legend() -> None:
+    schemes, rates = ["sack", "freeze", "enhanced", "vho"], ["5 Mbit/s", "20 Mbit/s"]
+    cells = [(one, rate, gap) for one in schemes for rate in rates for gap in ("1 s", "2 s")]
+    columns: dict[str, list[Any]] = {
+        "scheme": [one for one, _, _ in cells],
+        "rate": [rate for _, rate, _ in cells],
+        "gap": [gap for *_, gap in cells],
+        "duration_ns": [1e9 * (1 + place) for place in range(len(cells))],
+    }
+    how: Any = {"x": "gap", "y": "duration_ns", "by": ["scheme", "rate"]}
+    for size in ("single", 4.4, "double"):
+        figure = figure_of(plot_axis, columns, size=size, **how)
+        figure.draw_without_rendering()
+        (legend,) = figure.legends
+        places = {
+            one.get_text(): one.get_window_extent().extents.round()[:2]
+            for one in legend.get_texts()
+        }
+        rows = {name: -low for name, (_, low) in places.items()}
+        # In a wide figure both are in one row, the colours first, as its title is theirs.
+        across = {name: left for name, (left, _) in places.items()}
+        order = across if len({*map(round, rows.values())}) == 1 else rows
+        assert max(order[one] for one in schemes) < min(order[one] for one in rates)

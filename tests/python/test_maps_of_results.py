@@ -150,7 +150,7 @@ def test_maps_stand_below_each_other_where_their_numbers_need_it() -> None:
     # The places of the maps in a grid of a width, and the sizes of their letters.
     for size, grid in ((7.16, (1, 3)), (5.0, (2, 2)), (3.5, (3, 1))):
         figure = figure_of(plot_spread, columns, "heatmap", size=size, **how)
-        figure.canvas.draw()
+        figure.draw_without_rendering()
         *maps, bar = figure.axes
         assert {one.get_subplotspec().get_gridspec().get_geometry() for one in maps} == {grid}
         for one in maps:
@@ -171,7 +171,7 @@ def test_text_above_several_maps_looks_like_that_above_one(swept: Path) -> None:
     above = []
     for by in ([SCHEME], []):
         figure = figure_of(plot_spread, swept, "heatmap", by=by, **how)
-        figure.canvas.draw()
+        figure.draw_without_rendering()
         texts = [one for one in figure.findobj(Text) if "pooled" in one.get_text().lower()]
         (text,) = texts
         above.append((text.get_color(), text.get_fontsize(), text.get_horizontalalignment()))
@@ -198,6 +198,23 @@ def test_the_ends_of_colours_can_be_chosen(
     assert "--vlim has the ends of its colours" in capsys.readouterr().err
     assert main([*words, "--kind", "box", "--vlim", "20:40"]) == 2
     assert "the figure has no colours of values" in capsys.readouterr().err
+
+
+def test_cells_without_a_percentage_say_that_the_baseline_is_0() -> None:
+    columns: dict[str, list[Any]] = {
+        "x": ["1", "2"],
+        "y": ["1"] * 2,
+        "metric": ["stall_ns"] * 2,
+        "value": ["freeze"] * 2,
+        "baseline": ["sack"] * 2,
+        "ratio": [0.1, None],
+        "difference": [1e9, 2e9],
+        "pairs": [3, 3],
+        "samples": [3, 3],
+    }
+    (axes, _) = figure_of(plot_spread, columns, "heatmap", x="x", y="y", value="ratio").axes
+    said = " ".join(texts_in(axes)[-1].split())
+    assert said.endswith("; grey: no percentage, as the mean of sack is 0")
 
 
 def test_cells_without_pairs_do_not_look_like_no_change() -> None:

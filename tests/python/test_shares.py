@@ -12,9 +12,10 @@ from matplotlib.text import Text
 
 from midflight import MidflightError
 from midflight.cli import main
-from midflight.plot import figure_of, plot_spread
+from midflight.plot import figure_of, plot_axis, plot_spread
 from midflight.plot.style import SERIES, looks_of
 
+KINDS = ("interval", "box")
 SCHEME, GAP = "flows.download.scheme", "handoffs.0.gap"
 
 
@@ -92,6 +93,49 @@ def test_many_values_of_a_setting_have_some_panels() -> None:
     # As few as six lines have no panels.
     few = {"where": {"rate": ["1 Mbit/s", "2 Mbit/s", "3 Mbit/s"]}}
     assert len(figure_of(plot_spread, columns, "cdf", **few, **how).axes) == 1
+
+
+def test_lines_that_are_the_same_are_named_so() -> None:
+    """Of medians, means, boxes and shares; of panels those that are the same in all."""
+    values = {"sack": [1.0, 2.0, 3.0, 5.0], "freeze": [1.0, 2.0, 3.0, 5.0], "vho": [1.0, 2, 3, 4]}
+    columns: dict[str, list[Any]] = {"scheme": [], "x": [], "seed": [], "duration_ns": []}
+    for scheme, times in values.items():
+        for place, one in enumerate(times):
+            columns["scheme"].append(scheme)
+            columns["x"].append(f"{1 + place // 2} s")
+            columns["seed"].append(str(place % 2))
+            columns["duration_ns"].append(1e9 * one)
+    names = ["sack", "freeze (same as sack)", "vho"]
+    how: Any = {"by": ["scheme"]}
+    measured: Any = {"x": "x", "value": "duration_ns"}
+    figures = [figure_of(plot_axis, columns, x="x", y="duration_ns", **how)]
+    figures += [figure_of(plot_spread, columns, one, **measured, **how) for one in KINDS]
+    figures.append(figure_of(plot_spread, columns, "cdf", value="duration_ns", **how))
+    for figure in figures:
+        texts = [one.get_text() for one in figure.legends[0].get_texts()]
+        assert texts[-3:] == names
+    # They keep the looks of their names.
+    looks = [SERIES[one].colour for one in looks_of(["sack", "freeze", "vho"])]
+    assert [to_hex(one.get_color()) for one in figures[-1].axes[0].lines] == looks
+    # In one panel vho is the same, too, but not in the other one.
+    columns["by"] = [*columns["x"]]
+    many = {name: [*cells, *cells] for name, cells in columns.items()}
+    many["scheme"] = [*columns["scheme"], *(f"{one}-2" for one in columns["scheme"])]
+    figure = figure_of(plot_spread, many, "cdf", value="duration_ns", by=["scheme", "by"])
+    assert len(figure.axes) == 2
+    texts = [one.get_text() for one in figure.legends[0].get_texts()]
+    assert "freeze (same as sack)" in texts
+    assert "vho" in texts
+
+
+def test_a_scheme_that_changes_nothing_is_the_same_as_the_baseline(tmp_path: Path) -> None:
+    axes = ["flows.*.scheme=sack,freeze", "links.lte.rate=2Mbit/s,4Mbit/s", "seed=1,2"]
+    words = ["sweep", "bufferbloat", "--out", str(tmp_path / "out"), "--set", "handoffs=[]"]
+    words += ["--set", "end=5s", "--compare", "flows.*.scheme"]
+    assert main([*words, *(word for axis in axes for word in ("--axis", axis))]) == 0
+    figure = figure_of(plot_axis, tmp_path / "out")
+    texts = [one.get_text() for one in figure.legends[0].get_texts()]
+    assert "freeze (same as sack (CUBIC))" in texts
 
 
 def test_settings_of_a_single_run_have_no_panels(tmp_path: Path) -> None:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from midflight.plot.alike import alike, named_alike
 from midflight.plot.dodge import (
     Apart,
     beside,
@@ -268,6 +269,7 @@ def axis_data(
             line.x.append(places[text])
             line.points.append(quartiles(found[text] if is_time else known))
             line.runs.append(len(found[text]))
+            line.values.append(tuple(found[text]))
             line.missing.append(len(found[text]) - len(known))
         lines.append(line)
     return AxisData(
@@ -650,6 +652,7 @@ def axis_figure(
         # With one value at each place there are no quartiles, and nothing to stand side by side.
         spread = any(runs > 1 for line in data.lines for runs in line.runs)
         drawn_x: list[float] = []
+        same = alike((line.label, repr((line.x, line.values))) for line in data.lines)
         keys, labels = [line.key for line in data.lines], [line.label for line in data.lines]
         looks = [look for look, _ in line_looks(data.by, keys, labels)]
         drawn = list(zip(data.lines, looks, strict=True))
@@ -671,7 +674,8 @@ def axis_figure(
             # Each marker is on its whisker.
             x = at if bands else aside
             drawn_x += x.tolist()
-            draw_medians(axes, line, look, x, number, joined=not has_names)
+            named = replace(line, label=named_alike(line.label, same))
+            draw_medians(axes, named, look, x, number, joined=not has_names)
             if bands:
                 draw_band(axes, line, look, at, over, strong=len(data.lines) <= _MOST_STRONG_BANDS)
             else:

@@ -41,6 +41,7 @@ __all__ = [
     "usual_change",
     "usual_ends",
     "why_empty",
+    "why_no_change",
 ]
 
 #: The measurement of a comparison: the change in per cent, and that in the unit of the metric.
@@ -263,6 +264,18 @@ def why_empty(columns: Columns, row: int) -> str:
     elif sides[0]:
         who = f"what is compared with {baseline}"
     return f"{who} {'did not finish' if _is_time(columns, row) else 'has no value'}"
+
+
+def why_no_change(columns: Columns, row: int, value: str) -> str:
+    """Why a cell of a map has no change: it has no pairs (`why_empty`), or no percentage; "" if it
+    has one, or the table does not say it.
+    """
+    if why := why_empty(columns, row):
+        return f"no pairs, as {why}"
+    is_without = value == _RATIO and _DIFFERENCE in columns and not is_number(columns[value][row])
+    if is_without and is_number(columns[_DIFFERENCE][row]):
+        return f"no percentage, as the mean of {columns['baseline'][row]} is 0"
+    return ""
 
 
 def _count(columns: Columns, name: str, row: int) -> int:

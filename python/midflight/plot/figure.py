@@ -199,14 +199,16 @@ def label_axes(
     with a name. `seen` are the places of what is drawn, across and up, in these units: ends of an
     axis without any of them are refused.
     """
+    from matplotlib.lines import Line2D
+
     width, height = figure.get_size_inches()
     for put, text, room in (
         (axes.set_xlabel, x_title, width - 0.6),
         (axes.set_ylabel, y_title, height - 0.9),
     ):
         put(wrapped(labelled(text), 7.5, room * 72), parse_math=False)
-    above = typeset("--title", title or "")
-    axes.set_title(wrapped(above, 7.5, (width - 0.6) * 72), parse_math=True)
+    typed = typeset("--title", title or "")
+    axes.set_title(wrapped(typed, 7.5, (width - 0.6) * 72), parse_math=True)
     if detail := _caption(remark, detail, (width - 0.6) * 72):
         # Above it stands the title, if there is one.
         places: Any = {"xycoords": "axes fraction", "textcoords": "offset points"}
@@ -224,8 +226,15 @@ def label_axes(
     handles, labels = axes.get_legend_handles_labels()
     # The title of the axis has the name of the only flow.
     if labels and not (len(labels) == 1 and not line_named_by(labels[0], x_title)):
+        # The colours of one column have no markers, as those of another have the line styles.
+        plain = [
+            name
+            for name, one in (entries or {}).items()
+            if isinstance(one, Line2D) and one.get_marker() == "None"
+        ]
         entries = entries or dict(zip(labels, handles, strict=True))
-        legend(figure, entries, loc="outside upper center", title=lines_title)
+        above: Any = {"loc": "outside upper center", "title": lines_title}
+        legend(figure, entries, first=plain or None, **above)
 
 
 def _caption(remark: str, detail: str, room_pt: float) -> str:

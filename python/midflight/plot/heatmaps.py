@@ -36,7 +36,7 @@ from midflight.plot.compared import (
     measured_of,
     over_of,
     same_words,
-    why_empty,
+    why_no_change,
 )
 from midflight.plot.figure import label_axes, label_panels
 from midflight.plot.maps import (
@@ -133,7 +133,7 @@ def heatmap_of(
         sides.append(_Side(places, names, (name, unit), compared_name(name, columns)))
     words: dict[str, Any] = {"remark": kept_words(columns, value, {x, y, *by}, kept)}
     if is_compared(columns, value):
-        reasons = dict.fromkeys(filter(None, (why_empty(columns, row) for row in rows)))
+        reasons = dict.fromkeys(filter(None, (why_no_change(columns, row, value) for row in rows)))
         words["empty"] = "; or ".join(reasons)
         over, counts = over_of(columns, rows), [counts_of(columns, row)[0] for row in rows]
         means = interval_words(MEANS[value], over, counts, samples, "") if any(counts) else ""
@@ -390,5 +390,5 @@ def _detail(data: Spread, maps: Sequence[Map], *, is_written: bool, hatched: int
             words.append("white: half of the runs or more did not finish")
     if any(np.isnan(one.cells).any() for one in maps):
         what = "pairs" if data.is_signed else "values"
-        words.append(f"grey: no {what}{f', as {data.empty}' if data.empty else ''}")
+        words.append(f"grey: {data.empty or f'no {what}'}")
     return "; ".join(filter(None, (data.detail, *words)))

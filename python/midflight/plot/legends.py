@@ -45,12 +45,13 @@ def legend(
     title: str = "",
     most: int = 9,
     lines: Collection[str] | None = None,
+    first: Collection[str] | None = None,
 ) -> None:
     """Put a legend outside the axes, to be read line by line, in as many columns as fit, at most
     `most`; `entries` are the drawn objects by name.
 
     Where the user wants it inside a panel, only the `lines` are there (by default all), and what
-    their marks are stays outside.
+    their marks are stays outside. The `first` entries have rows of their own, by default the lines.
     """
     import matplotlib as mpl
 
@@ -59,7 +60,7 @@ def legend(
         return
     longer: Any = {"legend.handlelength": _BROKEN_LENGTH}
     with mpl.rc_context(longer if any(map(_is_broken, entries.values())) else {}):
-        _put(figure, entries, place, loc, title, most, lines)
+        _put(figure, entries, place, loc, title, most, lines, first)
 
 
 def _is_broken(handle: Any) -> bool:
@@ -78,6 +79,7 @@ def _put(
     title: str,
     most: int,
     lines: Collection[str] | None,
+    first: Collection[str] | None,
 ) -> None:
     """Put a legend at its place, with the other arguments of `legend`."""
     from matplotlib.legend import Legend
@@ -104,19 +106,21 @@ def _put(
     if not rest:
         return
     room = figure.get_size_inches()[0] * 72
-    named = {name: one for name, one in rest.items() if lines is None or name in lines}
+    own = lines if first is None else first
+    named = {name: one for name, one in rest.items() if own is None or name in own}
     if title and named and len(rest) < most:
         # Before its entries, if all are one line: nothing is drawn before it.
         others = {name: one for name, one in rest.items() if name not in named}
-        inline = {**others, f"{title}:": Line2D([], [], linestyle="none"), **named}
+        entitled = {f"{title}:": Line2D([], [], linestyle="none"), **named}
+        inline = {**others, **entitled} if first is None else {**entitled, **others}
         if sum(_entry_widths(inline)) <= room:
             rest, title = inline, ""
     title = labelled(title)
     if title and 0 < len(named) < len(rest):
         others = {name: one for name, one in rest.items() if name not in named}
         low: Any = {"labelspacing": _LOW_SPACING}
-        first = figure.legend(**_rows(named, room, most), loc=loc, title=title, **low)
-        _add_rows(first, Legend(figure, **_rows(others, room, most), **low))
+        drawn = figure.legend(**_rows(named, room, most), loc=loc, title=title, **low)
+        _add_rows(drawn, Legend(figure, **_rows(others, room, most), **low))
     else:
         figure.legend(**_rows(rest, room, most), loc=loc, title=title or None)
 

@@ -42,6 +42,8 @@ class Line:
     points: list[Quartiles] = field(default_factory=list)
     #: Runs at each point, and those of them that have no value.
     runs: list[int] = field(default_factory=list)
+    #: The values of all runs at each point, in the order of the table.
+    values: list[tuple[float, ...]] = field(default_factory=list)
     missing: list[int] = field(default_factory=list)
 
 

@@ -93,6 +93,12 @@ def panels_of(
         mine = [row for row in rows if text_of(columns[name][row]) == one]
         title = f"{called[:1].upper()}{called[1:]} {spaced(one)}"
         panels.append(replace(lines_of(mine, kept_one, others), name=title))
+    same: dict[str, set[str]] = {}
+    for group in (group for one in panels for group in one.groups):
+        same.setdefault(group.label, set()).add(group.same)
+    for group in (group for one in panels for group in one.groups):
+        # What is the same in one panel may differ in others.
+        group.same = group.same if len(same[group.label]) == 1 else ""
     kept_some = {**kept, name: some} if words else dict(kept)
     pooled = pooled_words(columns, value, {*by}, kept_some)
     each = [words, share_words(panels, is_time=value.endswith("_ns")), pooled]
@@ -151,7 +157,7 @@ def draw_shares(
             x,
             share,
             drawstyle="steps-post",
-            label=group.label,
+            label=group.named,
             markevery=[int(one) for one in marks],
             **line_style(look),
         )

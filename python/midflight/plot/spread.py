@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from midflight.meant import did_you_mean
+from midflight.plot.alike import alike
 from midflight.plot.axis import (
     axis_places,
     check_is_measured,
@@ -335,6 +336,8 @@ def _lines(
                 group.counts.append(counts_of(columns, mine[0]))
             group.values.append(each)
         groups.append(group)
+    has_baseline = has_intervals and "baseline" in columns
+    _mark_same(groups, baseline=text_of(columns["baseline"][rows[0]]) if has_baseline else "")
     over, detail = "", ""
     lost = {} if has_intervals else {one.label: sum(one.missing) for one in groups}
     if kind == "cdf":
@@ -439,6 +442,17 @@ def spread_figure(
             detail=detail,
         )
     return figure
+
+
+def _mark_same(groups: Sequence[Group], *, baseline: str) -> None:
+    """Note which lines have the same values everywhere as an earlier one, or, of changes, as the
+    baseline.
+    """
+    same = alike((one.label, repr((one.x, one.values, one.ends))) for one in groups)
+    for one in groups:
+        values = [value for cell in one.values for value in cell]
+        is_none = bool(baseline) and bool(values) and not any(values)
+        one.same = baseline if is_none else same.get(one.label, "")
 
 
 def _places(data: Spread) -> tuple[list[float], list[float]]:
@@ -623,9 +637,9 @@ def _draw_boxes(axes: Axes, data: Spread, logs: Logs, height_in: float) -> dict[
         points = np.array([quantiles_of(data, values) for values in group.values]).reshape(-1, 5)
         x, shown = _dodged(data, group, place, step), np.minimum(points, over)
         points_pt = room_pt * _shares(shown, ends, is_log=logs.y)
-        handle = draw_boxes(axes, group.label, look, x, shown, width, number, points_pt)
+        handle = draw_boxes(axes, group.named, look, x, shown, width, number, points_pt)
         if group.label and handle is not None:
-            entries[group.label] = handle
+            entries[group.named] = handle
         mark_endless(axes, x, points[:, 4], top, look)
     if logs.y:
         set_log(axes.yaxis, low, top)
@@ -711,7 +725,7 @@ def _draw_intervals(
         how = line_style(look) | ({} if has_numbers else {"linestyle": "none"})
         short = np.array(group.is_short, dtype=np.bool_)
         # A line of means that leave out more and more runs would fall where times grow.
-        drawn = axes.plot(x, np.where(short, np.nan, mean), label=group.label, zorder=4, **how)
+        drawn = axes.plot(x, np.where(short, np.nan, mean), label=group.named, zorder=4, **how)
         drawn += axes.plot(x[short], mean[short], zorder=4, **{**how, "linestyle": "none"})
         open_edges(axes, [*drawn, *bars.get_children()])
         for number, (_, pairs) in enumerate(group.counts if group.ends else ()):

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from midflight.plot.alike import named_alike
 from midflight.plot.axis import axis_places
 from midflight.plot.maps import Colours
 from midflight.results import mean_ci, quantile
@@ -44,8 +45,15 @@ class Group:
     is_short: list[bool] = field(default_factory=list)
     #: Of the cells of a map of a comparison: whether the interval contains 0, or there is none.
     unsure: list[bool] = field(default_factory=list)
+    #: What it is the same as, everywhere: the label of an earlier group, or the baseline.
+    same: str = ""
     #: Of intervals: the number of samples, and of the values or pairs in their means.
     counts: list[tuple[int, int]] = field(default_factory=list)
+
+    @property
+    def named(self) -> str:
+        """Its name in a legend."""
+        return named_alike(self.label, {self.label: self.same} if self.same else {})
 
 
 @dataclass(frozen=True)
