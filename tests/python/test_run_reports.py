@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import math
 import re
 from pathlib import Path
 
@@ -10,13 +11,16 @@ import numpy as np
 
 from midflight import Link, Scenario
 from midflight.cli import main
-from midflight.plot.applications import frames_of
+from midflight.plot.applications import Call, frames_of
 from midflight.plot.style import SERIES
 from midflight.plot.watched import watch
 from midflight.report_words import happened
 from midflight.run_report import late_lines, report_run, side_by_side, watched
 from midflight.run_tables import Means
 from midflight.scenario import Outcome
+
+#: A call with this deadline that lasts until the end.
+CALL = Call(0.15, math.inf)
 
 
 def text_of(file: Path) -> str:
@@ -32,7 +36,7 @@ def late_of(outcome: Outcome, flows: list[str]) -> list[str]:
 def test_a_report_says_how_many_frames_were_late(tmp_path: Path) -> None:
     outcome = Scenario.read("call-handoff").run()
     ((flow,),) = (one.flows for one in watch("call-handoff"))
-    frames = frames_of(flow, 0.15)
+    frames = frames_of(flow, CALL)
     late = frames.made_s[frames.is_late]
     count, of = len(late), len(frames.made_s)
     assert outcome.flows.column("frames_late")[0] == count > 0
@@ -185,7 +189,7 @@ def test_late_frames_have_one_base(tmp_path: Path) -> None:
         outcome.flows.column(one)[0] for one in ("frames", "frames_late", "frames_lost")
     )
     (flow,) = (flow for one in watch(outcome.plan) for flow in one.flows)
-    assert made > len(frames_of(flow, 0.15).made_s) + lost
+    assert made > len(frames_of(flow, CALL).made_s) + lost
     text = text_of(report_run(outcome, tmp_path / "r.html")).replace("\u00a0", " ")
     assert re.findall("([0-9]+) of ([0-9]+) frames", text) == [(str(late), str(made))] * 2
 
