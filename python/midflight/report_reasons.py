@@ -10,6 +10,7 @@ from midflight.explain.arrivals import RunEvents
 from midflight.explain.limits import limit_of
 from midflight.explain.path import PathSamples
 from midflight.explain.recovery import Recovering, recovery_lines
+from midflight.explain.slow_times import Using, slow_line
 from midflight.explain.words import link_text, to_ms
 from midflight.run_tables import is_requests, rows
 
@@ -23,9 +24,11 @@ def reason_lines(
     outcomes: Mapping[str, Outcome], names: Sequence[str]
 ) -> tuple[list[tuple[str, str, str]], list[str]]:
     """Return what limited flows of the first run of each outcome, as its name, the flow and a
-    sentence; and what handoffs and outages did to all of them.
+    sentence; and what handoffs and outages did to all of them, after when the link was worst by
+    its recording.
     """
     limits, flows = [], []
+    using: list[Using] = []
     for key, outcome in outcomes.items():
         if outcome.plan.stack == "linux":
             # The events of a kernel's run are those of its own programs.
@@ -53,9 +56,13 @@ def reason_lines(
                 limits.append((key, name, f"{when or 'most of the time'}: {said}"))
             label = f"`{name}`" if len(own) > 1 else key
             of_flow = [one for one in phases if one["flow"] == name]
+            using.append(Using(label, run, name, paths[is_up], span))
             is_paced = row.get("workload") not in (None, "", "bulk")
             flows.append(Recovering(label, run, name, span, of_flow, is_paced))
-    return limits, recovery_lines(flows)
+    # Flows of one direction have the same link.
+    ways = {one.run.flows[one.flow]["direction"] for one in using}
+    slow = slow_line(using) if len(ways) == 1 else ""
+    return limits, [*([slow] if slow else []), *recovery_lines(flows)]
 
 
 def longest_use(path: PathSamples, span: tuple[int, int]) -> tuple[str, tuple[int, int]]:

@@ -11,7 +11,17 @@ from midflight.run_tables import count_cell, counted, rate_cell, time_cell
 if TYPE_CHECKING:
     from midflight.run_tables import Means
 
-__all__ = ["compared", "happened", "late_words", "missed_words", "unfinished"]
+__all__ = ["apart", "compared", "happened", "late_words", "missed_words", "unfinished"]
+
+
+def apart(cell: str) -> str:
+    """Return a cell of a table, or a number, with the thousands of a count apart, as in figures."""
+    return f"{int(cell):,}" if cell.isdecimal() else cell
+
+
+def count_words(count: float | None) -> str:
+    """Return a count as in tables, in the same way."""
+    return apart(count_cell(count))
 
 
 def happened(found: Means, flow: Mapping[str, Any], end: str) -> str:
@@ -108,7 +118,7 @@ def _web(found: Means) -> str:
         return f"the page was complete in {load.some} runs"
     longest = found["object_max_ns"].value
     most = "" if longest is None else f"; the slowest of them took {time_cell(longest)} s"
-    return f"the page with its {count_cell(objects)} objects took {time_cell(load.value)} s{most}"
+    return f"the page with its {count_words(objects)} objects took {time_cell(load.value)} s{most}"
 
 
 def _video(found: Means) -> str:
@@ -122,7 +132,7 @@ def _video(found: Means) -> str:
         return f"the video did not begin{' in any run' if start.missing > 1 else ''}"
     still = "never stood still"
     if stalls:
-        times = "once" if stalls == 1 else f"{count_cell(stalls)} times"
+        times = "once" if stalls == 1 else f"{count_words(stalls)} times"
         still = f"stood still {times}, for {time_cell(stood)} s in all"
     played, rate = found["played_ns"].value, found["mean_rate_bps"].value
     shown = "" if played is None else f"; {time_cell(played)} s of it were played"
@@ -143,18 +153,18 @@ def _call(found: Means) -> str:
         f"the longest {time_cell(longest)} s"
     )
     if not late:
-        return f"none of {count_cell(made)} frames was late{gone}{delays}"
+        return f"none of {count_words(made)} frames was late{gone}{delays}"
     return f"{late_words(late, made)}{gone}{delays}"
 
 
 def late_words(late: float, made: float) -> str:
     """Return how many of the frames that were made were read late."""
-    return f"{count_cell(late)} of {count_cell(made)} frames ({late / made:.1%}) were late"
+    return f"{count_words(late)} of {count_words(made)} frames ({late / made:.1%}) were late"
 
 
 def missed_words(lost: float) -> str:
     """Return how many frames were not read, although their deadline passed."""
-    return f"{count_cell(lost)} {'was' if lost == 1 else 'were'} missed (not read)"
+    return f"{count_words(lost)} {'was' if lost == 1 else 'were'} missed (not read)"
 
 
 _OF_WORKLOADS = {"web": _web, "video": _video, "call": _call}
@@ -165,4 +175,4 @@ def _some(found: Means, name: str, one: str, many: str) -> str:
     count = found[name].value
     if not count:
         return ""
-    return counted(1, one) if count == 1 else f"{count_cell(count)} {many}"
+    return counted(1, one) if count == 1 else f"{count_words(count)} {many}"

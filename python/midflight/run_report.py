@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +16,11 @@ from midflight._core import QUIC_STACKS
 from midflight.explain.words import to_ms
 from midflight.refusal import names_arguments, refusal
 from midflight.remark import remarks_of
-from midflight.report import check_page, data_url, environment
+from midflight.report import check_page, environment
+from midflight.report_figures import figures, over_time
 from midflight.report_reasons import reason_lines
+from midflight.report_words import apart, happened, late_words, missed_words, unfinished
 from midflight.report_words import compared as compared_words
-from midflight.report_words import happened, late_words, missed_words, unfinished
 from midflight.run_tables import RunSummary, is_requests, measures_of, rows, stacks_of
 
 if TYPE_CHECKING:
@@ -245,6 +246,7 @@ def report_html(outcome: Outcome | Mapping[str, Outcome], *, command: str = "") 
             shown[:MOST_FIGURES],
         )
         limits = [{"scheme": one, "flow": flow, "what": what} for one, flow, what in reasons]
+    image, has_band = over_time(runs, kinds)
     return (
         environment()
         .get_template("run_report.html.j2")
@@ -273,7 +275,8 @@ def report_html(outcome: Outcome | Mapping[str, Outcome], *, command: str = "") 
             phases=headed(phases),
             paths=path_cells(outcome, scenario, shown[:MOST_FIGURES]),
             stacks=sorted({stack_of(flow) for flow in scenario["flows"].values()} & {*QUIC_STACKS}),
-            over_time=over_time(runs, kinds),
+            over_time=image,
+            has_band=has_band,
             figures=list(figures(drawn, shown[:MOST_FIGURES])),
             digests=[(names[key], one.digests[0]) for key, one in several.items()],
             left_out=[name for name in moving if name not in shown[:MOST_FIGURES]],
@@ -343,14 +346,19 @@ def comparison(
 
 def headed(cells: Cells) -> Cells:
     """Results with the heads of their columns in full."""
-    return [[_HEADS.get(one, one) for one in cells[0]], *cells[1:]] if cells else []
+    if not cells:
+        return []
+    return [
+        [_HEADS.get(one, one) for one in cells[0]],
+        *(list(map(apart, one)) for one in cells[1:]),
+    ]
 
 
 def headed_measures(workload: str, cells: Cells) -> Cells:
     """Measures of a workload with the units in the heads of their columns."""
     units = {"ns": " (s)", "bps": " (Mbit/s)"}
     head = [one["short"] + units.get(one["unit"], "") for one in measures_of(workload)]
-    return [[cells[0][0], *head], *cells[1:]]
+    return [[cells[0][0], *head], *(list(map(apart, one)) for one in cells[1:])]
 
 
 def measure_words(workload: str) -> str:
@@ -420,39 +428,6 @@ def late_lines(outcomes: Sequence[Outcome], runs: Sequence[WatchedRun]) -> list[
         line = f"{first}{whose}{'; '.join(said)}."
         lines.append(line[0].upper() + line[1:])
     return lines
-
-
-def over_time(runs: Sequence[WatchedRun], kinds: Sequence[str]) -> str:
-    """Draw throughputs, applications and queues of the runs; return the image, "" if nothing was
-    sent.
-    """
-    from midflight.plot.panels import over_time_figure, shown_panels
-    from midflight.plot.style import figure_bytes
-
-    if not any(len(flow.times("rcv")) for one in runs for flow in one.flows):
-        return ""
-    window, panels = shown_panels(runs, kinds)
-    figure = over_time_figure(runs, panels, window)
-    return data_url(figure_bytes(figure, ".svg"), "image/svg+xml")
-
-
-def figures(plans: Mapping[str, Plan], names: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Draw flows in the first run, of several plans by their names beside each other."""
-    from midflight.plot.history import histories
-    from midflight.plot.plain import plain_of_flows
-    from midflight.plot.run import run_figure
-    from midflight.plot.style import figure_bytes, labelled, usually
-
-    source = plans if len(plans) > 1 else next(iter(plans.values()))
-    for name in names:
-        runs = histories(source, flow=name)
-        with usually(plain_of_flows(runs)):
-            label = ", ".join(labelled(one.label) for one in runs)
-        yield {
-            "flow": name,
-            "scheme": label,
-            "image": data_url(figure_bytes(run_figure(runs), ".svg"), "image/svg+xml"),
-        }
 
 
 #: Events of a connection over QUIC and its paths, as named in a trace.

@@ -190,7 +190,9 @@ def test_a_full_link_is_the_limit_with_its_queue() -> None:
     share = int(said.split("the link was the limit: ")[1].split("%")[0])
     # Headers are a few percent.
     assert outcome.flows.column("goodput_bps")[0] / 1e5 < share <= 100
-    packets, wait = re.findall(r"had ([0-9.]+) packets on average, ([0-9.]+) ms", said)[0]
+    packets, wait = re.findall(
+        r"had ([0-9.]+) packets on average, which is ([0-9.]+) ms at the link's rate", said
+    )[0]
     assert 20 < float(packets) <= 100
     assert float(wait) == pytest.approx(float(packets) * 1500 * 8 / 10e6 * 1e3, rel=0.1)
     both = Scenario(links=links, flows={"a": Flow(), "b": Flow()}, end="20 s")
@@ -203,7 +205,7 @@ def test_losses_of_the_radio_are_the_limit_in_numbers() -> None:
     outcome = scenario.run()
     said = limit_in(scenario)
     lost, sent = (outcome.flows.column(one)[0] for one in ("drops_radio", "sent"))
-    assert f"probably the limit: {lost} of {sent} packets ({lost / sent:.1%}) were lost" in said
+    assert f"probably the limit: {lost:,} of {sent:,} packets ({lost / sent:.1%}) were lost" in said
     rate = float(said.split("which is ")[1].split()[0])
     assert rate == pytest.approx(outcome.flows.column("goodput_bps")[0] / 1e6, rel=0.25)
     assert "while `lte` could carry 50 Mbit/s" in said

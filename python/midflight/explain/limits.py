@@ -31,6 +31,8 @@ _MOST_STILL = 0.15
 _STILL_TRIPS = 3
 #: A time in a queue that is worth a word.
 _LEAST_WAIT_NS = 2e6
+#: Means of a queue's length in time that are nearer to each other than this are the same.
+_LIKE = 0.15
 #: A flow that is shorter than these round trips is limited by nothing most of the time.
 _LEAST_TRIPS = 10
 #: Where packets are lost, by the causes in the events.
@@ -74,6 +76,7 @@ def limit_of(
     links = " and ".join(map(link_text, path.links(begin, end)))
     lost, sent = events.lost_within(*span), events.sent_within(*span)
     if ours + others >= _FULL * could:
+        rate_bps = could / (end - begin) * NS_PER_S
         share = f"{ours / could:.0%}"
         said = (
             f"the link was the limit: {share} of what {links} could carry, with headers, was this "
@@ -81,7 +84,7 @@ def limit_of(
         )
         if others >= _LEAST_OTHER * could:
             said += f", and {(ours + others) / could:.0%} that of all flows together"
-        return "; ".join(one for one in (said, _queue(path, span), _losses(lost)) if one)
+        return "; ".join(one for one in (said, _queue(path, span, rate_bps), _losses(lost)) if one)
     if path.wired_bps < np.nanmax(path.rate_bps) or not is_alone:
         return ""
     rows = np.array(path.senders.column("flow")) == flow
@@ -137,7 +140,7 @@ def limit_of(
     is_radio = lost["radio"] >= max(_LEAST_LOST, _MOST_LOST * sum(lost.values()))
     if is_radio and sent:
         return (
-            f"losses on the link were probably the limit: {lost['radio']} of {sent} packets "
+            f"losses on the link were probably the limit: {lost['radio']:,} of {sent:,} packets "
             f"({lost['radio'] / sent:.1%}) were lost by the radio; the window had {window}"
             + (f"; {others_lost}" if (others_lost := _losses(lost | {"radio": 0})) else "")
         )
@@ -155,7 +158,7 @@ def _window_rate(cwnd: Values, trip: Values, payload_bytes: int) -> float:
 
 def _losses(lost: Mapping[str, int]) -> str:
     """Return how many packets were lost where; "" without a cause that has more than a few."""
-    found = [f"{lost[one]} {where}" for one, where in _WHERE.items() if lost[one] >= _LEAST_LOST]
+    found = [f"{lost[one]:,} {where}" for one, where in _WHERE.items() if lost[one] >= _LEAST_LOST]
     if not found:
         return ""
     count, where = found[0].split(" ", 1)
@@ -170,10 +173,21 @@ def _still_share(events: FlowEvents, span: tuple[int, int], trip_ns: float) -> f
     return float(gaps[gaps > _STILL_TRIPS * trip_ns].sum()) / (end - begin)
 
 
-def _queue(path: PathSamples, span: tuple[int, int]) -> str:
-    """What waited at the links in use on average; "" if it was little."""
+def _queue(path: PathSamples, span: tuple[int, int], rate_bps: float) -> str:
+    """Return what waited at the links in use on average, and how long that takes at their mean
+    rate; "" if it was little. A queue at a rate that varies may last much longer on average.
+    """
     within = (path.time_ns >= span[0]) & (path.time_ns <= span[1]) & np.isfinite(path.wait_ns)
     if not within.any() or (wait := float(np.mean(path.wait_ns[within]))) < _LEAST_WAIT_NS:
         return ""
     packets = float(np.mean(path.packets[within]))
-    return f"its queue had {packets:.3g} packets on average, {wait / 1e6:.3g} ms at the link's rate"
+    # The bits that waited, which are what the wait is of at the rate of each sample.
+    bits = float(np.mean((path.wait_ns * path.rate_bps)[within])) / NS_PER_S
+    mean_ms = bits / rate_bps * 1e3
+    said = f"its queue had {packets:.3g} packets on average, which is {mean_ms:.3g} ms at "
+    if abs(wait / 1e6 / mean_ms - 1) < _LIKE:
+        return f"{said}the link's rate"
+    return (
+        f"{said}the link's mean rate of {rate_bps / 1e6:.3g} Mbit/s, and more where the link was "
+        "slower"
+    )

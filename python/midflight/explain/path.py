@@ -129,6 +129,29 @@ class PathSamples:
         length = np.minimum(ends, until) - np.maximum(begins, since)
         return float(np.sum(np.maximum(length, 0) * rates) / NS_PER_S)
 
+    def recorded(
+        self, link: str, begin_ns: int, end_ns: int
+    ) -> tuple[Values, Values, Values] | None:
+        """The steps of the recording of a link while it is in use between two instants: from when,
+        until when and their rates; None of a link that follows none, or not in steps.
+        """
+        number = self._numbers.get(link, -1)
+        if number not in self._recorded:
+            return None
+        times, rates = (np.asarray(one, np.float64) for one in self._recorded[number])
+        ends = np.append(times[1:], np.inf)
+        parts = []
+        for begin, end, name in self.used:
+            since, until = max(begin, begin_ns), min(end, end_ns)
+            if name == link and until > since:
+                here = (times < until) & (ends > since)
+                first, last = np.maximum(times[here], since), np.minimum(ends[here], until)
+                parts.append((first, last, rates[here]))
+        if not parts:
+            return None
+        first, last, rates = (np.concatenate(one) for one in zip(*parts, strict=True))
+        return first, last, rates
+
     def passing(self, begin_ns: int, end_ns: int) -> Passing:
         """What passes the link in use between two instants, which arrives later by its delay, and
         not what was sent before over another one.

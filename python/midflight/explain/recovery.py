@@ -153,5 +153,5 @@ def _costs(event: _Event, one: Recovering, first: int) -> str:
         (timeouts, "timeout", "timeouts"),
         (rexmits, "retransmission", "retransmissions"),
     ]
-    said = [f"{count} {one if count == 1 else many}" for count, one, many in counts if count]
+    said = [f"{count:,} {one if count == 1 else many}" for count, one, many in counts if count]
     return f", with {' and '.join(said)} until then" if said else ""

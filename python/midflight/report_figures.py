@@ -1,0 +1,50 @@
+"""The figures of a report of a run: over time, and each flow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from midflight.report import data_url
+
+if TYPE_CHECKING:
+    from midflight._core import Plan
+    from midflight.plot.watched import WatchedRun
+
+__all__ = ["figures", "over_time"]
+
+
+def over_time(runs: Sequence[WatchedRun], kinds: Sequence[str]) -> tuple[str, bool]:
+    """Draw throughputs, applications and queues of the runs; return the image, "" if nothing was
+    sent, and whether it has a band with the links in use.
+    """
+    from midflight.plot.band import has_changes
+    from midflight.plot.panels import over_time_figure, shown_panels
+    from midflight.plot.style import figure_bytes
+
+    if not any(len(flow.times("rcv")) for one in runs for flow in one.flows):
+        return "", False
+    window, panels = shown_panels(runs, kinds)
+    figure = over_time_figure(runs, panels, window)
+    is_known = any(one.link for run in runs for one in run.stretches)
+    image = data_url(figure_bytes(figure, ".svg"), "image/svg+xml")
+    return image, is_known and has_changes(runs, window)
+
+
+def figures(plans: Mapping[str, Plan], names: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Draw flows in the first run, of several plans by their names beside each other."""
+    from midflight.plot.history import histories
+    from midflight.plot.plain import plain_of_flows
+    from midflight.plot.run import run_figure
+    from midflight.plot.style import figure_bytes, labelled, usually
+
+    source = plans if len(plans) > 1 else next(iter(plans.values()))
+    for name in names:
+        runs = histories(source, flow=name)
+        with usually(plain_of_flows(runs)):
+            label = ", ".join(labelled(one.label) for one in runs)
+        yield {
+            "flow": name,
+            "scheme": label,
+            "image": data_url(figure_bytes(run_figure(runs), ".svg"), "image/svg+xml"),
+        }

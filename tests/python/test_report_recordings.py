@@ -1,0 +1,123 @@
+"""What a report of a run says of a link that follows a recording, and how it writes counts."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from midflight import Flow, Handoff, Link, Scenario
+from midflight.explain.arrivals import RunEvents
+from midflight.explain.path import PathSamples
+from midflight.explain.slow_times import Using, slow_line, worst_time
+from midflight.report_reasons import reason_lines
+from midflight.report_words import apart
+from midflight.run_report import headed, report_html
+
+
+def over(rates: dict[float, float], end: str = "60 s", **more: Any) -> Scenario:
+    """A download over a link that has these rates in Mbit/s from these seconds on."""
+    columns = {"time_s": [*rates], "rate_mbps": [*rates.values()]}
+    cell = Link(delay="20 ms", queue="100 packets", trace={"columns": columns})
+    return Scenario(links={"cell": cell}, flows={"get": Flow()}, end=end, **more)
+
+
+#: A tunnel from 20 s to 30 s, and a shorter slow time.
+TUNNEL = {0: 20.0, 5: 2.0, 7: 20.0, 20: 1.0, 24: 0.5, 30: 24.0}
+
+
+def test_the_worst_time_of_a_recording_is_told() -> None:
+    scenario = over(TUNNEL)
+    _, (line, *more) = reason_lines({"": scenario.run()}, ["get"])
+    assert not more
+    found = re.fullmatch(
+        r"`cell` was slowest from 20 s to 30 s: 0.5 to 1 Mbit/s, 0.7 on average, while half of the "
+        r"other time it had 24 or more; the flow had ([0-9.]+) Mbit/s, and its segments took up to "
+        r"([0-9.]+) s",
+        line,
+    )
+    assert found is not None
+    assert float(found[1]) == pytest.approx(0.7, rel=0.05)
+    # A hundred packets, at 0.5 to 1 Mbit/s.
+    assert 1.2 < float(found[2]) < 2.6
+    assert "was slowest from 20" in report_html(scenario.run()).replace("\N{NO-BREAK SPACE}", " ")
+
+
+def test_slow_times_that_are_near_are_one() -> None:
+    setup = over({0: 20.0, 10: 1.0, 20: 20.0, 21: 1.0, 30: 20.0, 50: 1.0, 54: 20.0}).plan().setup(0)
+    found = worst_time(PathSamples(setup), (0, 60_000_000_000))
+    assert found is not None
+    assert (found.begin_ns, found.end_ns) == (10_000_000_000, 30_000_000_000)
+    assert (found.least_bps, found.most_bps) == (1e6, 20e6)
+    # Only what a flow met.
+    found = worst_time(PathSamples(setup), (40_000_000_000, 60_000_000_000))
+    assert found is not None
+    assert (found.begin_ns, found.end_ns) == (50_000_000_000, 54_000_000_000)
+
+
+@pytest.mark.parametrize(
+    "rates",
+    [
+        # About the same all the time; a short dip; an outage, which has its own sentence.
+        {0: 20.0, 20: 8.0, 40: 12.0},
+        {0: 20.0, 20: 1.0, 20.5: 20.0},
+        {0: 20.0, 20: 0.0, 24: 20.0},
+    ],
+)
+def test_a_link_without_a_slow_time_has_no_such_sentence(rates: dict[float, float]) -> None:
+    setup = over(rates).plan().setup(0)
+    path = PathSamples(setup)
+    assert worst_time(path, (0, 60_000_000_000)) is None
+    assert slow_line([Using("", RunEvents(setup), "get", path, (0, 60_000_000_000))]) == ""
+    assert slow_line([]) == ""
+
+
+def test_links_without_a_recording_have_no_worst_time() -> None:
+    links = {"a": Link(rate="20 Mbit/s", delay="9 ms"), "b": Link(rate="1 Mbit/s", delay="9 ms")}
+    handoffs = [Handoff(at="9 s", to="b")]
+    slow = Scenario(links=links, flows={"get": Flow()}, handoffs=handoffs, end="20 s")
+    assert worst_time(PathSamples(slow.plan().setup(0)), (0, 20_000_000_000)) is None
+
+
+def test_a_queue_lasts_what_its_packets_need_at_the_mean_rate() -> None:
+    ((_, _, said),), _ = reason_lines({"": over(TUNNEL).run()}, ["get"])
+    packets, wait, rate = map(
+        float,
+        re.findall(
+            r"had ([0-9.]+) packets on average, which is ([0-9.]+) ms at the link's mean rate of "
+            r"([0-9.]+) Mbit/s, and more where the link was slower",
+            said,
+        )[0],
+    )
+    assert rate == pytest.approx((18 * 20 + 2 * 2 + 4 * 1 + 6 * 0.5 + 30 * 24) / 60, rel=0.01)
+    assert wait == pytest.approx(packets * 1500 * 8 / rate / 1e3, rel=0.03)
+
+
+def test_the_caption_names_links_on_top_if_there_are_several() -> None:
+    words = "The links in use are on top."
+    assert words not in report_html(over({0: 20.0, 3: 9.0}, end="6 s").run())
+    assert words in report_html(Scenario.read("wifi-to-lte").run())
+
+
+@pytest.mark.parametrize(
+    ("cell", "text"),
+    [("1001", "1,001"), ("950", "950"), ("1234.5", "1234.5"), ("-", "-"), ("lte", "lte")],
+)
+def test_thousands_are_apart(cell: str, text: str) -> None:
+    assert apart(cell) == text
+
+
+def test_counts_have_one_form_in_a_report() -> None:
+    assert headed([["flow", "rexmits"], ["get", "1001"]])[1] == ["get", "1,001"]
+    links = {"cell": Link(rate="30 Mbit/s", delay="9 ms", loss="uniform 3%")}
+    scenario = Scenario(links=links, flows={"get": Flow(scheme="bbr-linux")}, end="20 s")
+    outcome = scenario.run()
+    sent_again = outcome.flows.column("rexmits")[0]
+    assert sent_again >= 1000
+    page = report_html(outcome)
+    body = re.sub("<pre.*?</pre>", "", page, flags=re.DOTALL)
+    assert f"{sent_again:,} segments were sent again" in body
+    assert f"<td>{sent_again:,}</td>" in body
+    assert f">{sent_again}<" not in body
+    assert f" {sent_again} " not in body
