@@ -12,6 +12,7 @@ __all__ = ["SYNONYMS", "did_you_mean", "meant", "or_all"]
 SYNONYMS: Mapping[str, Sequence[str]] = {
     "backlog": ("queue",),
     "bandwidth": ("throughput", "goodput_bps"),
+    "bit_rate": ("bitrate", "mean_rate_bps"),
     "buffer": ("queue", "buffer"),
     "bufferbloat": ("queue", "delay"),
     "capacity": ("throughput",),
@@ -30,6 +31,7 @@ SYNONYMS: Mapping[str, Sequence[str]] = {
     "pacing": ("rates", "pacing_rate"),
     "ping": ("rtt", "delay", "rtt_sample"),
     "rate": ("throughput", "rates", "goodput_bps", "delivery_rate"),
+    "quality": ("bitrate", "mean_rate_bps"),
     "retransmits": ("rexmits", "rexmit"),
     "retransmissions": ("rexmits", "rexmit"),
     "round_trip": ("rtt", "delay", "rtt_sample"),

@@ -22,7 +22,7 @@ from midflight.plot.watched import watch
 @pytest.mark.parametrize(
     ("source", "kinds"),
     [
-        ("video-tunnel", ("throughput", "buffer", "queue")),
+        ("video-tunnel", ("throughput", "bitrate", "buffer")),
         ("call-handoff", ("throughput", "frames", "queue")),
         ("web-page", ("throughput", "objects", "queue")),
         ("drive-test", ("throughput", "queue", "delay")),
@@ -36,9 +36,9 @@ def test_the_usual_figure_shows_what_a_user_sees(source: str, kinds: tuple[str, 
 def test_the_usual_figure_is_that_of_the_flows_that_are_named() -> None:
     flows = {"bulk": Flow(), "film": Flow(workload="video", count=2)}
     plan = Scenario(links={"a": Link(rate="9 Mbit/s", delay="9 ms")}, flows=flows, end="9 s").plan()
-    assert tuple(usual_kinds(plan)) == ("throughput", "buffer", "queue")
+    assert tuple(usual_kinds(plan)) == ("throughput", "bitrate", "buffer")
     assert tuple(usual_kinds(plan, ["bulk"])) == ("both",)
-    assert tuple(usual_kinds(plan, ["bulk", "film-1"])) == ("throughput", "buffer", "queue")
+    assert tuple(usual_kinds(plan, ["bulk", "film-1"])) == ("throughput", "bitrate", "buffer")
 
 
 def test_means_begin_with_their_data() -> None:

@@ -20,7 +20,7 @@ from browser import Browser
 from midflight import Change, Flow, Handoff, Link, MidflightError, Notice, Scenario
 from midflight.cli import main
 from midflight.plot import page, page_data, plot_page
-from midflight.plot.applications import buffer_of, frames_of, objects_of, stalls_of
+from midflight.plot.applications import bitrate_of, buffer_of, frames_of, objects_of, stalls_of
 from midflight.plot.history import History, histories
 from midflight.plot.page_data import packed
 from midflight.plot.style import SERIES, looks_of
@@ -482,7 +482,7 @@ def test_the_legend_has_a_picture_of_each_mark(opened: Page) -> None:
         "[...document.querySelectorAll('[data-below]')].filter(b => b.hidden)"
         ".map(b => b.dataset.below)"
     )
-    assert hidden == ["buffer", "frames", "objects"]
+    assert hidden == ["bitrate", "buffer", "frames", "objects"]
 
 
 @pytest.mark.parametrize(
@@ -508,6 +508,9 @@ def test_applications_have_a_panel(
         time, level = buffer_of(one)
         assert page.run(f"[...{run}.buffer.t]") == np.round(time * 1e9).tolist()
         assert page.run(f"[...{run}.buffer.v]") == level.astype(np.float32).tolist()
+        at, rate = bitrate_of(one)
+        assert page.run(f"[...{run}.bitrate.t]") == np.round(at * 1e9).tolist()
+        assert page.run(f"[...{run}.bitrate.v]") == rate.tolist()
         ((begin, end),) = stalls_of(one)
         assert page.run(f"{run}.stalls") == [[round(begin * 1e9), round(end * 1e9)]]
         found = page.hover(0, "stall", 0)

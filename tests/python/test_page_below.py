@@ -166,6 +166,31 @@ def test_the_pointer_tells_what_all_panels_have(browser: Browser, tmp_path: Path
     assert not [one for one in page.run("midflight.picked()") if one.startswith("\u2013")]
 
 
+def test_a_video_has_a_panel_of_bit_rates(browser: Browser, tmp_path: Path) -> None:
+    """The pointer tells the rate of the segment that was requested last, and none after the end."""
+    page = page_of(browser, tmp_path / "a.html", "video-tunnel")
+    page.click("[data-below=bitrate]")
+    assert panels(page) == ["bitrate"]
+    assert page.drawn()["below"]["title"] == "video bit rate (Mbit/s)"
+    assert "bit rate of the segment" in legend(page)[1]
+    page.run("(w => midflight.look(w.t0, w.t1, w.s0, w.s1))(midflight.whole)")
+    page.drawn()
+    y, high = places(page)[1]
+    told = []
+    for time in (1, 20, 54, 120):
+        x = page.run(
+            f"(({{t0, t1}}, a) => a.left + ({time}e9 - t0) / (t1 - t0) * a.w)"
+            "(midflight.view(), midflight.area)"
+        )
+        browser.mouse("Moved", page.left + x, page.top + y + 0.3 * high)
+        told.append(page.run("midflight.picked()"))
+    # Between the last request and the end of playback nothing is chosen any more.
+    *rates, after = told
+    assert [one[1].split(": ")[1] for one in rates] == ["3 Mbit/s", "6 Mbit/s", "3 Mbit/s"]
+    assert after is None
+    assert browser.complaints == []
+
+
 def test_each_panel_has_an_axis(browser: Browser, tmp_path: Path) -> None:
     """Of numbers and of their logarithms; the button is for the panel chosen last."""
     page = page_of(browser, tmp_path / "a.html")

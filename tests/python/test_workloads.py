@@ -29,7 +29,7 @@ set = { web_objects = 3, web_object_size = "1 kB", web_document = "1 kB" }
 
 
 #: Kinds of panels of applications.
-PANELS = ("objects", "buffer", "frames")
+PANELS = ("objects", "bitrate", "buffer", "frames")
 
 
 def midflight(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -201,9 +201,14 @@ gap = "500 ms"
 
 def test_a_panel_of_an_application_shows_flows_with_that_workload(tmp_path: Path) -> None:
     (tmp_path / "apps.toml").write_text(APPS)
-    rows = drawn(tmp_path, str(tmp_path / "apps.toml"), "--kind", "objects,buffer,frames")
+    rows = drawn(tmp_path, str(tmp_path / "apps.toml"), "--kind", ",".join(PANELS))
     by = {kind: {r["flow"] for r in rows if r["kind"] == kind and r["flow"]} for kind in PANELS}
-    assert by == {"objects": {"page"}, "buffer": {"movie"}, "frames": {"talk"}}
+    assert by == {
+        "objects": {"page"},
+        "bitrate": {"movie"},
+        "buffer": {"movie"},
+        "frames": {"talk"},
+    }
     # The video plays on after its last segment, until the end of the run.
     assert max(float(row["time_s"]) for row in rows if row["kind"] == "buffer") == 30
 

@@ -93,10 +93,11 @@ def plot(
             "--kind",
             metavar="KIND",
             help="time-sequence, window or both; delay-cdf; or panels over time, one or several: "
-            "throughput, rates, queue, delay, rtt, cwnd, pipe, sequence, and of workloads buffer, "
-            "frames, objects. For results: median, cdf, box, interval or heatmap.  "
-            "[default: both; of a video, a call or a web page throughput, its own and queue; of a "
-            "link that follows a recording throughput,queue,delay; of results median]",
+            "throughput, rates, queue, delay, rtt, cwnd, pipe, sequence, and of workloads "
+            "bitrate, buffer, frames, objects. For results: median, cdf, box, interval or "
+            "heatmap.  [default: both; of a video throughput,bitrate,buffer; of a call or a web "
+            "page throughput, its own and queue; of a link that follows a recording "
+            "throughput,queue,delay; of results median]",
         ),
     ] = None,
     schemes: Annotated[

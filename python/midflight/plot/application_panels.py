@@ -1,4 +1,4 @@
-"""Panels of applications: a video's buffer, a call's frames, a page's objects."""
+"""Panels of applications: a video's bit rate and buffer, a call's frames, a page's objects."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ import numpy as np
 
 from midflight.plot.applications import (
     OF_APPLICATIONS,
+    bitrate_of,
     buffer_of,
     frames_of,
     objects_of,
     stalls_of,
 )
 from midflight.plot.bins import bin_edges
-from midflight.plot.curves import Curve, Panel, WatchedRun, each_line, inside
+from midflight.plot.curves import Curve, Panel, WatchedRun, each_line, held_in, inside
 from midflight.plot.history import NS_PER_S, History
-from midflight.plot.marks import EVENTS
+from midflight.plot.marks import EVENTS, PLAYBACK
 from midflight.plot.timed import Times, lines_of, unit_of
 
-__all__ = ["buffer_panel", "frames_panel", "objects_panel"]
+__all__ = ["bitrate_panel", "buffer_panel", "frames_panel", "objects_panel"]
 
 
 def _lines(
@@ -30,6 +31,36 @@ def _lines(
     for run, flow, how in each_line(runs):
         if run.workload_of(flow) == OF_APPLICATIONS[kind]:
             yield run, flow, how
+
+
+def _standstills(
+    flow: History, how: dict[str, Any], window: tuple[float, float], *, alone: bool
+) -> list[Curve]:
+    """The times in which a video stands still: of several lines each has its own row."""
+    stalls = [(a, b) for a, b in stalls_of(flow) if b > window[0] and a < window[1]]
+    if not stalls:
+        return []
+    low, high = np.array(stalls).T
+    aux = {**how, "label": PLAYBACK, "draw": "stalls" if alone else "stalled"}
+    if not alone:
+        aux |= {"in_row": True, "quantity": PLAYBACK}
+    return [Curve(time_s=low, value=np.zeros(len(low)), low=low, high=high, **aux)]
+
+
+def bitrate_panel(
+    runs: Sequence[WatchedRun], window: tuple[float, float], interval: float
+) -> Panel:
+    """The bit rates of the segments of videos, from when they are requested, and stalls."""
+    del interval
+    curves = []
+    found = list(_lines(runs, "bitrate"))
+    for _, flow, how in found:
+        time, rate = bitrate_of(flow)
+        if len(time) and time[-1] > window[0]:
+            time, rate = held_in(time, rate, window, time[-1])
+            curves.append(Curve(draw="steps", time_s=time, value=rate, **how))
+        curves += _standstills(flow, how, window, alone=len(found) == 1)
+    return Panel("bitrate", "Video bit rate\n(Mbit/s)", "Mbit/s", curves)
 
 
 def buffer_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
@@ -52,15 +83,7 @@ def buffer_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interv
         corners.sort(key=lambda one: one[0])
         line = np.array(corners).reshape(-1, 2)
         curves.append(Curve(draw="line", time_s=line[:, 0], value=line[:, 1], **how))
-        stalls = [(a, b) for a, b in stalls_of(flow) if b > window[0] and a < window[1]]
-        if stalls:
-            low, high = np.array(stalls).T
-            aux = {**how, "label": "playback stands still"}
-            aux["draw"] = "stalls" if len(found) == 1 else "stalled"
-            if len(found) > 1:
-                aux |= {"in_row": True, "quantity": aux["label"]}
-            none = np.zeros(len(low))
-            curves.append(Curve(time_s=low, value=none, low=low, high=high, **aux))
+        curves += _standstills(flow, how, window, alone=len(found) == 1)
     return Panel("buffer", "Video in the\nbuffer (s)", "s", curves)
 
 

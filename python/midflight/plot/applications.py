@@ -1,4 +1,5 @@
-"""The behaviour of applications over time: a video's buffer, a call's frames, a page's objects.
+"""The behaviour of applications over time: a video's bit rate and buffer, a call's frames, a page's
+objects.
 
 All values come from the events that an application reports (docs/workloads.md): a flow without a
 workload has no curve here.
@@ -25,6 +26,7 @@ __all__ = [
     "OF_APPLICATIONS",
     "Call",
     "Frames",
+    "bitrate_of",
     "buffer_of",
     "calls_of",
     "frames_of",
@@ -37,12 +39,25 @@ __all__ = [
 Values = NDArray[np.float64]
 
 #: Kinds of panels by the workload that they show.
-OF_APPLICATIONS = {"buffer": "video", "frames": "call", "objects": "web"}
+OF_APPLICATIONS = {"bitrate": "video", "buffer": "video", "frames": "call", "objects": "web"}
 
 
 def has_events(flow: History) -> bool:
     """Whether this flow has the events of its application: of several connections, the first."""
     return len(flow.rows("request", "frame", "late_frame")) > 0
+
+
+def bitrate_of(flow: History) -> tuple[Values, Values]:
+    """Return the bit rate of each segment of a video from its request on, in seconds and Mbit/s, as
+    steps; the last one holds until that segment has been read.
+    """
+    at, rate = flow.times("request") / NS_PER_S, flow.values("request") / 1e6
+    if not len(at):
+        return np.empty(0), np.empty(0)
+    read = flow.times("segment") / NS_PER_S
+    is_read = len(read) == len(at)
+    end = read[-1] if is_read else flow.end_ns / NS_PER_S
+    return np.append(at, max(at[-1], end)), np.append(rate, rate[-1])
 
 
 def buffer_of(flow: History) -> tuple[Values, Values]:

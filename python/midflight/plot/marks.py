@@ -17,7 +17,7 @@ from midflight.plot.history import NS_PER_S, History
 from midflight.plot.style import LIGHT
 from midflight.refusal import refusal
 
-__all__ = ["EVENTS", "GROUPS", "STALL", "Event", "check_marks", "marker_of", "timeouts"]
+__all__ = ["EVENTS", "GROUPS", "PLAYBACK", "STALL", "Event", "check_marks", "marker_of", "timeouts"]
 
 
 class Event(NamedTuple):
@@ -59,6 +59,8 @@ GROUPS: Mapping[str, Sequence[Draw]] = {
 _TIMEOUTS: Sequence[Draw] = ("timeout", "spurious")
 #: What the legend calls the time in which nothing arrives around timeouts.
 STALL = "nothing arrives"
+#: What it calls the stall of a video.
+PLAYBACK = "playback stands still"
 
 
 @cache

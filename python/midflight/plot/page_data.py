@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from midflight.plot.applications import (
     OF_APPLICATIONS,
+    bitrate_of,
     buffer_of,
     frames_of,
     has_events,
@@ -399,6 +400,8 @@ def _application(run: WatchedRun, flow: History, every: int) -> dict[str, Any]:
     if workload == OF_APPLICATIONS["buffer"]:
         time, level = buffer_of(flow)
         found["buffer"] = steps_data(Steps(_ns(time), level))
+        at, rate = bitrate_of(flow)
+        found["bitrate"] = steps_data(Steps(_ns(at), rate))
         found["stalls"] = [[_whole(begin), _whole(end)] for begin, end in stalls_of(flow)]
     if workload == OF_APPLICATIONS["frames"]:
         call = run.calls.get(flow.flow)

@@ -46,7 +46,7 @@ _FAR = 2.5
 _HIDDEN, _HIDDEN_FOR = 0.02, 0.02
 #: The panels whose axis of values may have either scale, and those for which a logarithmic one may
 #: be the usual one.
-SCALED = ("throughput", "rates", "queue", "delay", "rtt", "cwnd", "pipe", "frames")
+SCALED = ("throughput", "rates", "queue", "delay", "rtt", "cwnd", "pipe", "bitrate", "frames")
 _MAY_BE_LOG = ("throughput", "rates", "delay", "rtt", "frames")
 #: The panels of rates, by the curves, and their quantity, whose rates decide on that.
 _OF_RATES = {"throughput": ("area", ""), "rates": ("steps", "pacing rate")}

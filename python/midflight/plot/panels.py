@@ -26,7 +26,7 @@ from midflight.plot.holes import Hole
 from midflight.plot.legends import joined_timeouts
 from midflight.plot.line_looks import look_of
 from midflight.plot.link_rates import paths_of
-from midflight.plot.marks import EVENTS, STALL
+from midflight.plot.marks import EVENTS, PLAYBACK, STALL
 from midflight.plot.options import check_scales
 from midflight.plot.panel_scales import (
     SCALED,
@@ -84,6 +84,7 @@ from midflight.plot.style import (
     usually,
     wrapped,
 )
+from midflight.plot.teeth import without_teeth
 from midflight.plot.together import LINE_PT, repeated_lines, styles_of, take_turns, widths_of
 from midflight.plot.watched import (
     OVER_TIME,
@@ -117,8 +118,14 @@ __all__ = [
 _AROUND_IN = 0.85
 #: Height of a line of the text above a panel, in inches.
 _LINE_IN = 0.13
-#: Panels with timeouts, that in which they mean most first.
-_OF_TIMEOUTS = ("throughput", "cwnd", "sequence", "pipe", "queue")
+#: Rows of marks that one panel has, and the panels with these, that in which they mean most first.
+_ROWS_ONCE: Sequence[tuple[Sequence[str], Sequence[str]]] = (
+    (
+        (EVENTS["timeout"].label, EVENTS["spurious"].label, STALL),
+        ("throughput", "cwnd", "sequence", "pipe", "queue"),
+    ),
+    ((PLAYBACK,), ("buffer", "bitrate")),
+)
 #: Times without a link, where they differ between the lines: width in points, and words if some
 #: are outages.
 _GAP_PT, _GAP = 3.6, "no link or outage"
@@ -150,9 +157,10 @@ def plot_over_time(
     headers), "rates" (the pacing rate of a sender, and samples of its delivery rate), "queue"
     (packets at the access links, including the one in transmission), "delay" (one way), "rtt"
     (samples of the sender), "cwnd", "pipe" (the sender's estimate of the segments in the network)
-    and "sequence". For applications there are "buffer" (seconds of video, and stalls of the
-    playback), "frames" (the delay of each frame of a call, at the instant at which it was created)
-    and "objects" (objects of a page, from the request until they are read).
+    and "sequence". For applications there are "bitrate" (of the segments of a video, from their
+    requests on), "buffer" (seconds of video, and stalls of the playback), "frames" (the delay of
+    each frame of a call, at the instant at which it was created) and "objects" (objects of a page,
+    from the request until they are read).
 
     `flows` are names of flows (default: all flows; with several `schemes` the first flow, and the
     schemes replace its scheme). A throughput is a mean of `interval_s` seconds. The default is the
@@ -222,27 +230,35 @@ def has_bands(panel: Panel, asked: bool | None = None) -> bool:
     """
     if asked is not None:
         return asked
-    with_one = [one for one in panel.curves if one.low is not None and one.draw in LINES[:-1]]
+    with_one = [
+        one
+        for one in panel.curves
+        # Buffers may have some if the figure is too narrow for their lines.
+        if one.draw in LINES[:-1] and (one.low is not None or panel.kind == "buffer")
+    ]
     kinds = {(one.draw, one.quantity) for one in with_one}
     alike = [one for one in panel.curves if (one.draw, one.quantity) in kinds]
     return len(alike) <= 1 or (panel.kind == "queue" and take_turns(alike))
 
 
 def _without_repeats(panels: Sequence[Panel]) -> list[Panel]:
-    """Panels of which one shows the timeouts, unless they are asked for: that in which they mean
-    most. A row in each panel would take the room of the lines.
+    """Panels of which one has the rows of timeouts, and one those of stalls of a playback, unless
+    they are asked for: that in which they mean most. A row in each panel would take the room of the
+    lines.
     """
-    of_timeouts = {EVENTS["timeout"].label, EVENTS["spurious"].label, STALL}
+    found = list(panels)
+    for labels, kinds in _ROWS_ONCE:
 
-    def rest(panel: Panel) -> list[Curve]:
-        return [one for one in panel.curves if one.label not in of_timeouts]
+        def rest(panel: Panel, labels: Sequence[str] = labels) -> list[Curve]:
+            return [one for one in panel.curves if not (one.in_row and one.label in labels)]
 
-    having = [one.kind for one in panels if len(rest(one)) < len(one.curves)]
-    first = next((one for one in _OF_TIMEOUTS if one in having), "")
-    return [
-        one if one.are_marks_asked or one.kind == first else replace(one, curves=rest(one))
-        for one in panels
-    ]
+        having = [one.kind for one in found if len(rest(one)) < len(one.curves)]
+        first = next((one for one in kinds if one in having), "")
+        found = [
+            one if one.are_marks_asked or one.kind == first else replace(one, curves=rest(one))
+            for one in found
+        ]
+    return found
 
 
 def _without_repeated_marks(
@@ -372,7 +388,7 @@ def _figure(
     width, _ = size_in(size, (PAGE_IN, 1.0))
     room = Room(max(0.5, width - 0.65), window)
     panels = [without_short_stalls(without_many(panel, room, count), room) for panel in panels]
-    panels = [without_overlaps(panel, room) for panel in panels]
+    panels = [without_overlaps(without_teeth(panel, room), room) for panel in panels]
     looks = [look for run in runs for look in run.looks]
     rows_in: list[dict[int, float]] = []
     heads: list[str] = []

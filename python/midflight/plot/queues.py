@@ -127,13 +127,13 @@ def queue_panel(
     window: tuple[float, float],
     interval: float,
     *,
-    is_given: bool = False,
+    is_fixed: bool = False,
 ) -> Panel:
     """The packets at the access links in the direction of the data, and what became of packets, as
-    means of an interval that the user has given, or of shorter ones than the usual one.
+    means of an interval that is fixed, or of shorter ones than the usual one.
     """
     means = interval
-    if not is_given and len(runs) == 1 and not runs[0].other_links:
+    if not is_fixed and len(runs) == 1 and not runs[0].other_links:
         # The sawtooth of one queue can be seen, those of several cover each other.
         interval = min(interval, nice((window[1] - window[0]) / _INTERVALS))
     curves, is_binned = [], False

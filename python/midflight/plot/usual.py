@@ -220,7 +220,8 @@ def usual_kinds(source: object, flows: Sequence[str] = ()) -> Sequence[str]:
         workloads |= {defined[key].get("workload") for key in keys or defined}
     own = [kind for kind, workload in OF_APPLICATIONS.items() if workload in workloads]
     if own:
-        return "throughput", *own, "queue"
+        # A fourth panel would make those of a video lower.
+        return "throughput", *own, *(["queue"] if len(own) == 1 else [])
     links = (link for one in scenarios for link in one.get("links", {}).values())
     return _OF_RECORDINGS if any("trace" in link for link in links) else ("both",)
 

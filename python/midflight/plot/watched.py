@@ -15,7 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from midflight.plot.application_panels import buffer_panel, frames_panel, objects_panel
+from midflight.plot.application_panels import (
+    bitrate_panel,
+    buffer_panel,
+    frames_panel,
+    objects_panel,
+)
 from midflight.plot.applications import OF_APPLICATIONS, calls_of, has_events, segments_of
 from midflight.plot.bins import LEAST_SHARE, bin_edges
 from midflight.plot.curves import (
@@ -90,6 +95,7 @@ _EVENTS: Mapping[str, Sequence[str]] = {
     "cwnd": ("cwnd", "ssthresh", "rto"),
     "pipe": ("rto",),
     "sequence": ("ack", "rexmit", "drop", "rto"),
+    "bitrate": ("request", "segment", "playing", "stalled"),
     "buffer": ("request", "buffer", "playing", "stalled", "done"),
     "frames": ("frame", "late_frame", "done"),
     "objects": ("request", "object"),
@@ -114,6 +120,8 @@ _LEAST_INTERVALS = 20
 _MOST_INTERVALS = 100_000
 #: Of a video's segment an interval of means has so much at the most, or whole ones.
 _MOST_OF_SEGMENT = 0.1
+#: Narrower segments have no means of parts of them, in inches.
+_LEAST_SEGMENT_IN = 0.18
 #: Slopes that differ by less than this share are the same.
 _STRAIGHT = 0.02
 
@@ -337,7 +345,13 @@ def panels_of(
     several = sum(len(one.flows) for one in runs) > 1
     most = width_in * (_MOST_OF_SEVERAL if several else _MOST_PER_IN)
     usual = _usual_interval(longest(runs), window, width_in * _PER_IN, most)
-    interval = interval_s or _of_whole_segments(runs, usual)
+    lengths = (run.segments.get(flow.flow) for run, flow, _ in each_line(runs))
+    segments = sorted({one for one in lengths if one})
+    shown_s = min(window[1], longest(runs).end_ns / NS_PER_S) - window[0]
+    usual = _of_whole_segments(segments, usual, _LEAST_SEGMENT_IN / width_in * shown_s)
+    interval = interval_s or usual
+    # A queue that is full and empty in each segment of a video would be a comb.
+    is_fixed = interval_s is not None or (len(segments) > 0 and usual >= segments[0])
     marked = check_marks(marks)
     left_out = {
         draw
@@ -347,7 +361,7 @@ def panels_of(
     }
     found = []
     for kind in dict.fromkeys(kinds):
-        given: Any = {"is_given": interval_s is not None} if kind == "queue" else {}
+        given: Any = {"is_fixed": is_fixed} if kind == "queue" else {}
         panel = _KINDS[kind](runs, window, interval, **given)
         curves = [one for one in panel.curves if len(one.time_s) and one.draw not in left_out]
         if not any(one.draw != "area" for one in curves):
@@ -445,13 +459,13 @@ def _uses(run: WatchedRun, window: tuple[float, float]) -> Iterator[tuple[float,
             yield begin, end
 
 
-def _of_whole_segments(runs: Sequence[WatchedRun], interval: float) -> float:
-    """An interval of means that has whole segments of the videos shown, or is much shorter than
-    these: means of half a segment of a flow that is on and off would depend on where they begin.
+def _of_whole_segments(segments: Sequence[float], interval: float, narrow_s: float) -> float:
+    """An interval of means that has whole segments of videos of these lengths, or is much shorter
+    than these, if they are not narrow: means of half a segment of a flow that is on and off would
+    depend on where they begin, and many narrow bursts be a comb.
     """
-    shown = (run.segments.get(flow.flow) for run, flow, _ in each_line(runs))
-    for segment in sorted({one for one in shown if one}):
-        if interval > _MOST_OF_SEGMENT * segment * (1 + 1e-9):
+    for segment in segments:
+        if segment < narrow_s or interval > _MOST_OF_SEGMENT * segment * (1 + 1e-9):
             interval = segment * math.ceil(interval / segment - 1e-9)
     return interval
 
@@ -612,6 +626,7 @@ _KINDS: Mapping[str, Callable[[Sequence[WatchedRun], tuple[float, float], float]
     "cwnd": cwnd_panel,
     "pipe": pipe_panel,
     "sequence": sequence_panel,
+    "bitrate": bitrate_panel,
     "buffer": buffer_panel,
     "frames": frames_panel,
     "objects": objects_panel,

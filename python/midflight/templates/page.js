@@ -22,6 +22,7 @@ const runs = data.runs.map((raw, number) => {
   run.resumed = raw.resumed;
   for (const key of ["cwnd", "ssthresh", "pipe", "rto", "rtt"]) run[key] = steps(raw[key]);
   if (raw.buffer) run.buffer = steps(raw.buffer);
+  if (raw.bitrate) run.bitrate = steps(raw.bitrate);
   run.stalls = raw.stalls || [];
   if (raw.frames) {
     const { made, took, late, lost, deadline } = raw.frames;

@@ -39,11 +39,11 @@ function markers(at, series, end, yOf, look, number) {
   }
   Shapes.fill(at, look);
 }
-/** The line of a run: where there are several, with the dashes and the markers of its look. */
-function own(at, run, series, yOf) {
+/** The line of a run, up to an instant: where there are several, with the dashes and the markers of its look. */
+function own(at, run, series, yOf, end = run.end) {
   const those = at.withIt(), isAlone = those.length === 1;
-  line(at, series, run.end, yOf, isAlone ? [] : at.dashOf(run.look), 1.7);
-  if (!isAlone) markers(at, series, run.end, yOf, run.look, those.indexOf(run));
+  line(at, series, end, yOf, isAlone ? [] : at.dashOf(run.look), 1.7);
+  if (!isAlone) markers(at, series, end, yOf, run.look, those.indexOf(run));
 }
 
 /** The least positive and the greatest value of some series in the time shown. */
@@ -292,5 +292,5 @@ const KINDS = {
   },
 };
 
-return { KINDS, queues, levels };
+return { KINDS, own, queues, levels };
 })();

@@ -1,5 +1,5 @@
 "use strict";
-/** Panels below of flows with an application: a video's buffer, a call's frames, a page's objects; and the legend of both panels. */
+/** Panels below of flows with an application: a video's buffer and bit rate, a call's frames, a page's objects; and the legend of both panels. */
 const Panels = (() => {
 
 /** The places of markers along corners, about so many, beside those of `number` other lines. */
@@ -50,6 +50,8 @@ const usual = run => {
   return each.length ? each[each.length >> 1] : 0;
 };
 
+const STANDS_STILL = "playback stands still (rebuffering)";
+
 /** What a panel of an application needs: which runs have it, its axis, how a run is drawn, and what is near a point. */
 const KINDS = {
   buffer: {
@@ -60,7 +62,7 @@ const KINDS = {
       corners(at, run.buffer, yOf, count > 1 ? run.look : null, place);
     },
     things: run => run.stalls.map(([from, until], i) => ({ kind: "stall", i, from, until })),
-    marks: [["line", "seconds of video in the buffer"], ["hatch", "playback stands still (rebuffering)", run => run.stalls.length]],
+    marks: [["line", "seconds of video in the buffer"], ["hatch", STANDS_STILL, run => run.stalls.length]],
   },
   frames: {
     has: run => Boolean(run.frames), log: true,
@@ -126,7 +128,21 @@ const KINDS = {
       until: run.objects.end[i] < 0 ? run.end : run.objects.end[i], y: yOf(number + .5) })),
     marks: [["bar", "object, from its request until it is read; number 0 is the document"], ["cross", "not read", run => run.objects.end.some(one => one < 0)]],
   },
+  bitrate: {
+    has: run => Boolean(run.bitrate), log: true,
+    axis: (at, runs) => ({ title: "video bit rate (Mbit/s)", most: Math.max(...runs.map(run => highest(at, run.bitrate))),
+      least: Math.min(...runs.map(run => run.bitrate.v.reduce((a, b) => Math.min(a, b)))) }),
+    draw(at, run, yOf, isFirst, isAlone, place, count) {
+      stalls(at, run, place, count);
+      Lines.own(at, run, run.bitrate, yOf, endOf(run.bitrate));
+    },
+    // What stands still is told beside the buffer.
+    things: () => [],
+    marks: [["line", "bit rate of the segment of video, from its request"], ["hatch", STANDS_STILL, run => run.stalls.length]],
+    tell: (at, run, time) => run.bitrate.t[0] <= time && time <= endOf(run.bitrate) ? [`${run.label}: ${+at.at(run.bitrate, time).toPrecision(4)} Mbit/s`] : [],
+  },
 };
+const endOf = ({ t }) => t[t.length - 1];
 
 /** The height at which the crosses of a run's lost frames are: a row for each run. */
 const lostFrame = (at, run) => at.area.y2 + at.area.h2 - 6 - 9 * at.place(run);

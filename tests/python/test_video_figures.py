@@ -1,0 +1,150 @@
+"""Figures of a video: its bit rate, and a buffer, a throughput and a queue that are no combs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from midflight import Flow, Link, Scenario
+from midflight.plot.applications import buffer_of
+from midflight.plot.curves import Curve, Panel
+from midflight.plot.marks import PLAYBACK
+from midflight.plot.panels import over_time_figure, shown_panels
+from midflight.plot.room import Room
+from midflight.plot.teeth import without_teeth
+from midflight.plot.watched import WatchedRun, watch
+
+KINDS = ["throughput", "bitrate", "buffer", "queue"]
+
+
+@pytest.fixture(scope="module")
+def tunnel() -> Sequence[WatchedRun]:
+    return watch("video-tunnel", kinds=KINDS)
+
+
+@pytest.fixture(scope="module")
+def drive(tmp_path_factory: pytest.TempPathFactory) -> Sequence[WatchedRun]:
+    """Five minutes by a recording with a row for each second, and a tunnel."""
+    folder: Path = tmp_path_factory.mktemp("drive")
+    rows = [f"{at},{0.5 if 150 <= at < 190 else 30 + at % 7},30" for at in range(300)]
+    (folder / "drive.csv").write_text("\n".join(["time,rate_mbps,delay_ms", *rows]))
+    link = Link(trace=str(folder / "drive.csv"), queue="200 packets")
+    film = Flow(workload="video", set={"video_length": "5 min"})
+    return watch(Scenario(links={"cell": link}, flows={"film": film}, end="300 s"), kinds=KINDS)
+
+
+def line_of(panel: Panel, draw: str = "line") -> Curve:
+    (found,) = (one for one in panel.curves if one.draw == draw)
+    return found
+
+
+def test_the_bit_rate_is_that_of_each_segment_from_its_request(
+    tunnel: Sequence[WatchedRun],
+) -> None:
+    _, (panel,) = shown_panels(tunnel, ["bitrate"])
+    line = line_of(panel, "steps")
+    flow = tunnel[0].flows[0]
+    assert (line.time_s[:-1] == flow.times("request") / 1e9).all()
+    assert line.time_s[-1] == flow.times("segment")[-1] / 1e9
+    table = Scenario.read("video-tunnel").run().flows
+    rates = line.value[:-1]
+    assert {*rates} <= {0.75, 1.5, 3.0, 6.0}
+    assert rates.mean() == pytest.approx(table.column("mean_rate_bps")[0] / 1e6, rel=1e-6)
+    assert sum(a != b for a, b in pairwise(rates)) == table.column("switches")[0] > 0
+    # A part begins with what holds then, and has nothing after the last segment.
+    _, (part,) = shown_panels(tunnel, ["bitrate"], 20.25, 60.0)
+    some = line_of(part, "steps")
+    assert (some.time_s[0], some.value[0]) == (20.25, 6.0)
+    assert some.time_s[-1] == 60.0
+    stalls = line_of(part, "stalls")
+    assert [*stalls.time_s] == [one / 1e9 for one in flow.times("stalled")]
+
+
+def test_a_segment_that_was_not_read_has_its_rate_to_the_end() -> None:
+    (run,) = watch(Scenario.read("video-tunnel", sets={"end": "45 s"}), kinds=["bitrate"])
+    _, (panel,) = shown_panels([run], ["bitrate"])
+    assert line_of(panel, "steps").time_s[-1] == 45.0
+
+
+def test_stalls_of_several_videos_have_one_row_in_a_figure() -> None:
+    """Above the buffers, or above the bit rates if these are alone."""
+    runs = watch("video-tunnel", schemes=["sack", "bbr-linux"], kinds=["bitrate", "buffer"])
+    for kinds, has_row in ((["bitrate", "buffer"], [False, True]), (["bitrate"], [True])):
+        window, panels = shown_panels(runs, kinds)
+        figure = over_time_figure(runs, panels, window)
+        axes = [one for one in figure.axes if "ideo" in one.get_ylabel()]
+        found = [PLAYBACK in one.get_legend_handles_labels()[1] for one in axes]
+        assert found == has_row
+
+
+def test_narrow_teeth_of_a_buffer_are_their_tops_and_a_band(drive: Sequence[WatchedRun]) -> None:
+    window, (panel,) = shown_panels(drive, ["buffer"])
+    time, level = buffer_of(drive[0].flows[0])
+    exact = line_of(panel)
+    assert exact.low is None
+    wide, narrow = Room(6.5, window), Room(2.85, window)
+    assert without_teeth(panel, wide) is panel
+    blunt = without_teeth(panel, narrow)
+    assert blunt.detail == "maxima per segment, band: down to minima"
+    line = line_of(blunt)
+    assert line.low is not None
+    assert line.high is not None
+    assert np.abs(np.diff(line.value)).sum() < 0.3 * np.abs(np.diff(exact.value)).sum()
+    # The range has the line in it, everywhere.
+    at = np.linspace(0.1, line.time_s[-1] - 0.1, 5003)
+    low, high, true = (
+        np.interp(at, one, of)
+        for one, of in ((line.time_s, line.low), (line.time_s, line.high), (time, level))
+    )
+    assert (low <= true + 1e-6).all()
+    assert (true <= high + 1e-6).all()
+    assert (line.value == line.high).all()
+    # Where the buffer runs empty there is only the line.
+    runs_empty = (at > 160) & (at < 165)
+    assert true[runs_empty].min() > 0
+    assert high[runs_empty] == pytest.approx(low[runs_empty])
+    assert line.value.min() == 0
+
+
+def test_buffers_of_several_lines_have_no_bands_unless_asked(drive: Sequence[WatchedRun]) -> None:
+    """Their teeth are too narrow sooner, as they cover each other."""
+    window, (panel,) = shown_panels(drive, ["buffer"])
+    two = Panel("buffer", "", "s", [line_of(panel), line_of(panel)], has_bands=False)
+    found = without_teeth(two, Room(6.5, window))
+    assert found.detail == "maxima per segment"
+    assert all(one.low is None for one in found.curves)
+    runs = watch("video-tunnel", schemes=["sack", "freeze"], kinds=["buffer"])
+    for bands, has in ((None, False), (True, True)):
+        _, (several,) = shown_panels(runs, ["buffer"], bands=bands)
+        assert several.has_bands is has
+
+
+def test_many_segments_have_means_of_whole_ones(drive: Sequence[WatchedRun]) -> None:
+    """Also where the recording has shorter steps; the queue has the same intervals."""
+    _, (rate, queue) = shown_panels(drive, ["throughput", "queue"])
+    assert rate.detail == "means of 4 s"
+    assert queue.detail == "means of 4 s, band: smallest to largest"
+    steady = line_of(rate, "steps")
+    values = steady.value[(steady.time_s > 50) & (steady.time_s < 140)]
+    assert values.max() < 1.1 * values.min()
+    # Few are wide enough to show when they load.
+    _, (rate, queue) = shown_panels(drive, ["throughput", "queue"], 60.0, 80.0)
+    assert rate.detail == "means of 0.1 s"
+    assert line_of(rate, "steps").value.min() == 0
+    assert queue.detail.startswith("means of 0.")
+
+
+def test_narrow_segments_have_means_of_whole_ones_by_a_fine_recording(tmp_path: Path) -> None:
+    rows = [f"{at / 5},{30 + at % 7},30" for at in range(1000)]
+    (tmp_path / "fine.csv").write_text("\n".join(["time,rate_mbps,delay_ms", *rows]))
+    link = Link(trace=str(tmp_path / "fine.csv"), queue="200 packets")
+    film = Flow(workload="video", set={"video_length": "3 min"})
+    scenario = Scenario(links={"cell": link}, flows={"film": film}, end="200 s")
+    runs = watch(scenario, kinds=["throughput"])
+    for until, said in ((180.0, "means of 4 s"), (60.0, "means of 0.2 s")):
+        _, (panel,) = shown_panels(runs, ["throughput"], 0.0, until)
+        assert panel.detail == said
