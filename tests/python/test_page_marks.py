@@ -179,6 +179,9 @@ def test_runs_on_other_paths_have_bands_of_their_own(browser: Browser, tmp_path:
     assert main(["plot", "wifi-to-lte", *gaps, "--out", str(out)]) == 0
     page = Page(browser, out)
     assert [one["run"] for one in page.drawn()["band"]] == ["0.5 s", "1 s", "2 s"]
+    # They say when there is no link: bars in all panels would say it again.
+    assert page.drawn()["bars"] == []
+    assert "of the line of this colour" not in legend(page)[0]
     three = page.run("midflight.area.top")
     page.click("#runs button:nth-child(2)")
     assert [one["run"] for one in page.drawn()["band"]] == ["0.5 s", "2 s"]

@@ -131,12 +131,13 @@ def test_the_thin_line_of_maxima_is_explained_above_the_panel() -> None:
     """An entry of the legend would be one of nine."""
     figure = figure_of(plot_over_time, "starlink-to-lte", ["queue", "delay"])
     said = [axes.get_title("right") for axes in figure.axes]
-    assert said[-1] == "medians of 1 s, band: 5 to 95 %, thin line: maximum"
+    assert said[-1].startswith("medians of ")
+    assert said[-1].endswith("s, band: 5 to 95 %, thin line: maximum")
     names = [text.get_text() for text in figure.legends[0].get_texts()]
     assert not [one for one in names if "maximum" in one]
     # Without bands there is no such line.
     figure = figure_of(plot_over_time, "starlink-to-lte", ["delay"], bands=False)
-    assert figure.axes[-1].get_title("right").startswith("medians of 1 s")
+    assert figure.axes[-1].get_title("right").startswith("medians of ")
     assert "maximum" not in figure.axes[-1].get_title("right")
 
 

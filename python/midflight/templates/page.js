@@ -345,7 +345,7 @@ function draw() {
   if (first) drawn.below = first;
   if (others.length) drawn.others = others;
   orders();
-  Path.bars(passed, shown(), whole.t1);
+  Path.bars(passed, shown());
   g.strokeStyle = css.line; g.lineWidth = 1;
   for (const [y, h] of area.panels) g.strokeRect(area.left + .5, y + .5, area.w, h);
   if (pointer && !box) {
@@ -707,7 +707,7 @@ function legend() {
   const own = Lines.queues(passed, shown()).map((q, _, all) => [
     Shapes.lineIcon(all.length > 1 ? shapeOf(q.look) : "", all.length === 1 ? [] : dashOf(q.look), colourOf(q.look), isFilled(q.look)), q.run ? `packets of ${q.label}` : q.label]);
   $("marks").innerHTML = Panels.legend(runs, Below.forLegend(own), { icon, words, shape: runs.length > 1 ? "circle" : shape(runs[0]),
-    of: flows.length > 1 ? flow : "", differ: Path.differ(shown()) });
+    of: flows.length > 1 ? flow : "", differ: Path.differ(shown()), hasBars: Path.hasBars(shown()) });
 }
 
 function recolour() { readColours(); legend(); later(); }

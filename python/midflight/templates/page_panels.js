@@ -232,10 +232,10 @@ function sample(mark, icon, shape) {
 /**
  * The legend of the marks that the runs have: a row for the upper panel, and one for those below, of which several have their `name`. `of` names the
  * flow whose packets are shown, if there are others; `own` are marks of a panel below by their pictures, `differ` is whether the times
- * without a link are those of single lines, and `alone` whether a panel has a single line. `words` are those of events, which are
+ * without a link are those of single lines, `hasBars` whether outages are bars, and `alone` whether a panel has a single line. `words` are those of events, which are
  * explained once.
  */
-function legend(runs, panels, { icon, shape, of, differ, words }) {
+function legend(runs, panels, { icon, shape, of, differ, hasBars, words }) {
   const several = shape === "circle" && runs.length > 1;
   const some = of => runs.some(of), moment = kind => some(run => run.moments.some(m => m[1] === kind));
   const above = [["shape", several ? "segment sent (shape and colour: those of the line)" : "segment sent"], ["again", "sent again", some(run => run.copies.size)],
@@ -244,7 +244,7 @@ function legend(runs, panels, { icon, shape, of, differ, words }) {
     ["made", "link in use from here", moment("make")], ["unlinked", "link lost", moment("break")], ["gap", "no link", !differ && moment("break")],
     ["outage", "outage: the recording has a rate of 0", !differ && some(run => run.outages.length)],
     ["lacking", "no rows in the recording", Path.holes(runs).length > 0],
-    ["lacks", "no link, or an outage, of the line of this colour", differ], ["RTO", "first retransmission after a timeout", some(run => run.timeouts.length)],
+    ["lacks", "outage of the line of this colour", hasBars], ["RTO", "first retransmission after a timeout", some(run => run.timeouts.length)],
     ["FR", "fast retransmit", some(run => run.notes.some(n => n[1] === "fast_retransmit"))], ["noticed", "notice to the sender", moment("notice")],
     ["near", "all packets are there", some(run => run.near.length)]];
   const spans = all => all.filter(([, , there]) => there === undefined || there).map(([mark, text]) => `<span>${sample(mark, icon, shape)}${escaped(text)}</span>`);

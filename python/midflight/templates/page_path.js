@@ -69,14 +69,18 @@ function lacking(at, holes) {
     if (b - a >= (isShort ? 3 : 0)) for (const [y, h] of panels(at)) Shapes.hatch(g, a, y, b - a, h);
   }
 }
-/** Draws them, if they differ, as bars at the upper edge of all panels, in a row and in the colour of each run. */
-function bars(at, runs, end) {
+/** The paths of which there are bars: they differ, and some have outages. The bands have the times without a link. */
+function barred(runs) {
+  const found = [...new Set(runs.map(run => run.path))];
+  return differ(runs) && found.some(path => path.outages.length) ? found : [];
+}
+/** Draws outages, if paths differ, as bars at the upper edge of all panels, in a row and in the colour of each run. */
+function bars(at, runs) {
   at.drawn.bars = [];
-  if (!differ(runs)) return;
-  [...new Set(runs.map(run => run.path))].forEach((path, row) => bar(at, runs.find(run => run.path === path), row, [...gaps(path, end), ...path.outages]));
+  barred(runs).forEach((path, row) => bar(at, runs.find(run => run.path === path), row, path.outages));
 }
 /** Their height. */
-const heightOfBars = runs => differ(runs) ? 4 + 6 * new Set(runs.map(run => run.path)).size : 0;
+const heightOfBars = runs => barred(runs).length ? 4 + 6 * barred(runs).length : 0;
 function bar(at, run, row, spans) {
   const { g } = at;
   g.save();
@@ -155,5 +159,5 @@ function word(runs) {
   return runs.some(run => run.outages.length) ? "outage" : runs.some(run => run.path.handovers.length) ? "handover" : "";
 }
 
-return { differ, moments, holes, draw, bars, heightOfBars, next, forget, word };
+return { differ, hasBars: runs => barred(runs).length > 0, moments, holes, draw, bars, heightOfBars, next, forget, word };
 })();
