@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
 from matplotlib.markers import MarkerStyle
 from numpy.typing import NDArray
 
 from midflight.plot import figure_of, plot_axis, plot_spread
 from midflight.plot.style import SERIES, Look, looks_of
+from midflight.remark import ScenarioWarning
 
 SCHEME, GAP = "flows.download.scheme", "handoffs.0.gap"
 
@@ -95,3 +98,42 @@ def test_samples_of_broken_lines_show_their_gaps() -> None:
         ends = np.ptp(one.get_xdata())
         # The marker hides the middle, of a broken line less than half.
         assert not one.is_dashed() or ends > 3 * one.get_markersize()
+
+
+def crowded(**how: object) -> Figure:
+    """Lines at every height of the panel, with a legend inside."""
+    schemes = ["sack", "freeze", "vho-qs", "enhanced"]
+    each = [*itertools.product(schemes, (f"{one} s" for one in range(1, 10)))]
+    table = {
+        SCHEME: [scheme for scheme, _ in each],
+        GAP: [gap for _, gap in each],
+        "duration_ns": [1e9 * (1 + schemes.index(scheme)) for scheme, _ in each],
+    }
+    more: Any = {"x": GAP, "y": "duration_ns", "by": [SCHEME], "legend": "inside", **how}
+    figure = figure_of(plot_axis, table, size=(4, 2.5), **more)
+    figure.canvas.draw()
+    return figure
+
+
+@pytest.mark.parametrize("yscale", ["linear", "log"])
+def test_an_axis_grows_where_a_legend_would_cover_data(yscale: str) -> None:
+    (axes,) = crowded(yscale=yscale).axes
+    legend = axes.get_legend()
+    assert legend is not None
+    assert axes.get_ylim()[1] > 5
+    box = legend.get_window_extent()
+    for line in axes.get_lines():
+        x, y = axes.transData.transform(line.get_xydata()).T
+        assert not ((x > box.x0) & (x < box.x1) & (y > box.y0) & (y < box.y1)).any()
+
+
+def test_a_legend_without_room_inside_is_outside() -> None:
+    with pytest.warns(ScenarioWarning, match="--legend inside: there is no room"):
+        figure = crowded(ylim=(0, 4.2))
+    assert figure.axes[0].get_legend() is None
+    assert figure.axes[0].get_ylim() == (0, 4.2)
+    assert len(figure.legends) == 1
+    # A corner is where it is asked for.
+    (axes,) = crowded(legend="upper-left").axes
+    assert axes.get_legend() is not None
+    assert axes.get_ylim()[1] < 5

@@ -233,8 +233,10 @@ def label_axes(
             if isinstance(one, Line2D) and one.get_marker() == "None"
         ]
         entries = entries or dict(zip(labels, handles, strict=True))
-        above: Any = {"loc": "outside upper center", "title": lines_title}
-        legend(figure, entries, first=plain or None, **above)
+        # A share is at most 1, and chosen ends stay.
+        is_fixed = kind.endswith("cdf") or bool(choice is not None and choice.ylim)
+        above: Any = {"loc": "outside upper center", "may_grow": not is_fixed}
+        legend(figure, entries, title=lines_title, first=plain or None, **above)
 
 
 def _caption(remark: str, detail: str, room_pt: float) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from midflight.plot.marks import EVENTS
 from midflight.plot.style import CORNERS, labelled, legend_place, text_width
 from midflight.refusal import refusal
+from midflight.remark import warn_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -46,12 +47,15 @@ def legend(
     most: int = 9,
     lines: Collection[str] | None = None,
     first: Collection[str] | None = None,
+    may_grow: bool = False,
 ) -> None:
     """Put a legend outside the axes, to be read line by line, in as many columns as fit, at most
     `most`; `entries` are the drawn objects by name.
 
     Where the user wants it inside a panel, only the `lines` are there (by default all), and what
-    their marks are stays outside. The `first` entries have rows of their own, by default the lines.
+    their marks are stays outside. In a figure of results, which has lines only, it covers none of
+    them: the axis of values grows if it `may_grow`, or else the legend is outside, with a note. The
+    `first` entries have rows of their own, by default the lines.
     """
     import matplotlib as mpl
 
@@ -60,7 +64,47 @@ def legend(
         return
     longer: Any = {"legend.handlelength": _BROKEN_LENGTH}
     with mpl.rc_context(longer if any(map(_is_broken, entries.values())) else {}):
-        _put(figure, entries, place, loc, title, most, lines, first)
+        if (
+            lines is None
+            and place == "inside"
+            and not _put_inside(figure, entries, title, may_grow)
+        ):
+            warn_of(["--legend inside: there is no room that is free of data; it is outside"])
+            place = "outside"
+        if lines is not None or place != "inside":
+            _put(figure, entries, place, loc, title, most, lines, first)
+
+
+def _put_inside(figure: Figure, entries: Mapping[str, Any], title: str, may_grow: bool) -> bool:
+    """Put a legend inside a panel where it covers nothing; return whether it has room there."""
+    from midflight.plot.legend_room import settle
+
+    panel, inside = _inside(figure, entries, "inside", title)
+    if settle(figure, panel, inside, may_grow=may_grow):
+        return True
+    inside.remove()
+    return False
+
+
+def _inside(figure: Figure, entries: Mapping[str, Any], place: str, title: str) -> tuple[Any, Any]:
+    """Put a legend with these entries inside the first panel; return both.
+
+    Raises `MidflightError` for too many entries.
+    """
+    if len(entries) > _MOST_INSIDE:
+        raise refusal(
+            f"--legend {place} is for up to {_MOST_INSIDE} names; this figure has {len(entries)}",
+            name="--legend",
+            value=place,
+            accepted="outside, none",
+        )
+    # Bands have no values.
+    panel = next(axes for axes in figure.axes if axes.get_ylabel())
+    how: Any = {"loc": CORNERS.get(place, "best"), "title": labelled(title) or None}
+    inside = panel.legend(*_shown_entries(entries, 1), frameon=True, framealpha=0.95, **how)
+    # Above the marks.
+    inside.set_zorder(20)
+    return panel, inside
 
 
 def _is_broken(handle: Any) -> bool:
@@ -88,20 +132,8 @@ def _put(
     rest = dict(entries)
     if place != "outside":
         inner = {name: rest.pop(name) for name in entries if lines is None or name in lines}
-        if len(inner) > _MOST_INSIDE:
-            raise refusal(
-                f"--legend {place} is for up to {_MOST_INSIDE} names; this figure has {len(inner)}",
-                name="--legend",
-                value=place,
-                accepted="outside, none",
-            )
-        # Bands have no values.
-        panel = next(axes for axes in figure.axes if axes.get_ylabel())
-        how: Any = {"loc": CORNERS.get(place, "best"), "title": labelled(title) or None}
         if inner:
-            inside = panel.legend(*_shown_entries(inner, 1), frameon=True, framealpha=0.95, **how)
-            # Above the marks.
-            inside.set_zorder(20)
+            _inside(figure, inner, place, title)
         title = ""
     if not rest:
         return
