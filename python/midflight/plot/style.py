@@ -423,7 +423,7 @@ LINKS: Sequence[Look] = tuple(
 #: Those that are often compared differ, and of versions of one the lightness does.
 _PREFERRED: Mapping[str, int] = {
     **{"sack": 0, "enhanced": 1, "freeze": 2, "vho": 3, "vho-qs": 5, "careful-resume": 7},
-    **{"bbr-linux": 4, "cubic-linux": 5, "reno-linux": 7, "bbr3": 6, "westwood": 8},
+    **{"bbr-linux": 4, "cubic-linux": 5, "reno-linux": 7, "bbr3": 3, "westwood": 8},
     **{"bbr": 4, "cubic": 5, "reno": 7, "newreno": 7},
     **{"midflight": 0, "quic": 0, "quinn": 1, "noq": 2, "aioquic": 3, "linux": 5},
 }
