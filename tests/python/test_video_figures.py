@@ -1,4 +1,4 @@
-"""Figures of a video: its bit rate, and a buffer, a throughput and a queue that are no combs."""
+"""Figures of a video, and of a page: bit rates, and no combs of what is on and off."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from midflight import Flow, Link, Scenario
-from midflight.plot.applications import buffer_of
+from midflight.plot.applications import buffer_of, cycle_of, objects_of
 from midflight.plot.curves import Curve, Panel
 from midflight.plot.marks import PLAYBACK
 from midflight.plot.panels import over_time_figure, shown_panels
@@ -148,3 +148,26 @@ def test_narrow_segments_have_means_of_whole_ones_by_a_fine_recording(tmp_path: 
     for until, said in ((180.0, "means of 4 s"), (60.0, "means of 0.2 s")):
         _, (panel,) = shown_panels(runs, ["throughput"], 0.0, until)
         assert panel.detail == said
+
+
+def test_a_page_that_asks_for_one_object_after_the_other_has_means_of_two() -> None:
+    """The flow is on and off; with all requests at once it is not, nor does a part show many."""
+    kinds = ["throughput", "queue"]
+    (run,) = watch("web-page", kinds=kinds)
+    begins, ends = objects_of(run.flows[0])[1:]
+    assert cycle_of(run.flows[0]) == np.median(np.diff(begins)) == pytest.approx(0.086, abs=1e-3)
+    assert (begins[1:] == ends[:-1]).all()
+    _, (rate, queue) = shown_panels([run], kinds)
+    assert rate.detail == "means of 0.2 s"
+    assert queue.detail.startswith("means of 0.2 s, ")
+    _, (part,) = shown_panels([run], ["throughput"], 1.8, 2.2)
+    assert part.detail == "means of 0.02 s"
+    (at_once,) = watch(
+        Scenario.read("web-page", sets={"flows.page.set.web_http": "2"}), kinds=kinds
+    )
+    assert cycle_of(at_once.flows[0]) == 0
+    _, (rate,) = shown_panels([at_once], ["throughput"])
+    assert rate.detail == "means of 0.05 s"
+    # Other flows have no requests.
+    (plain,) = watch("wifi-to-lte", kinds=kinds)
+    assert cycle_of(plain.flows[0]) == 0

@@ -29,6 +29,7 @@ __all__ = [
     "bitrate_of",
     "buffer_of",
     "calls_of",
+    "cycle_of",
     "frames_of",
     "has_events",
     "objects_of",
@@ -220,3 +221,14 @@ def objects_of(flow: History) -> tuple[Values, Values, Values]:
     begins = np.array([asked[str(int(one))] / NS_PER_S for one in numbers])
     ends = [read[str(int(one))] / NS_PER_S if str(int(one)) in read else np.nan for one in numbers]
     return numbers, begins, np.array(ends)
+
+
+def cycle_of(flow: History) -> float:
+    """Return the usual time from a request of a page to the next one, in seconds, if each waits
+    until the object before has been read, so that the flow is on and off; otherwise 0.
+    """
+    _, begins, ends = objects_of(flow)
+    # What is not read compares as later.
+    if len(begins) < 2 or not (begins[1:] >= ends[:-1]).all():
+        return 0.0
+    return float(np.median(np.diff(begins)))

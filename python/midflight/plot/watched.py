@@ -21,7 +21,13 @@ from midflight.plot.application_panels import (
     frames_panel,
     objects_panel,
 )
-from midflight.plot.applications import OF_APPLICATIONS, calls_of, has_events, segments_of
+from midflight.plot.applications import (
+    OF_APPLICATIONS,
+    calls_of,
+    cycle_of,
+    has_events,
+    segments_of,
+)
 from midflight.plot.bins import LEAST_SHARE, bin_edges
 from midflight.plot.curves import (
     Curve,
@@ -87,9 +93,9 @@ OVER_TIME = (
 #: The events that panels of a kind show; others are not recorded. Samples of the RTT are for the
 #: interval of means.
 _EVENTS: Mapping[str, Sequence[str]] = {
-    "throughput": ("rcv", "rto"),
+    "throughput": ("rcv", "rto", "request", "object"),
     "rates": ("pacing_rate", "delivery_rate"),
-    "queue": ("drop", "mark", "rto"),
+    "queue": ("drop", "mark", "rto", "request", "object"),
     "delay": ("rcv",),
     "rtt": (),
     "cwnd": ("cwnd", "ssthresh", "rto"),
@@ -122,6 +128,8 @@ _MOST_INTERVALS = 100_000
 _MOST_OF_SEGMENT = 0.1
 #: Narrower segments have no means of parts of them, in inches.
 _LEAST_SEGMENT_IN = 0.18
+#: The means of objects that are requested one after the other are no fewer than these.
+_LEAST_CYCLES = 8
 #: Slopes that differ by less than this share are the same.
 _STRAIGHT = 0.02
 
@@ -348,10 +356,14 @@ def panels_of(
     lengths = (run.segments.get(flow.flow) for run, flow, _ in each_line(runs))
     segments = sorted({one for one in lengths if one})
     shown_s = min(window[1], longest(runs).end_ns / NS_PER_S) - window[0]
-    usual = _of_whole_segments(segments, usual, _LEAST_SEGMENT_IN / width_in * shown_s)
-    interval = interval_s or usual
+    cycles = [cycle_of(flow) for run, flow, _ in each_line(runs) if run.workload_of(flow) == "web"]
+    narrow_s = _LEAST_SEGMENT_IN / width_in * shown_s
+    usual = _of_whole_segments(segments, usual, narrow_s)
+    of_cycles = _of_cycles(max(cycles, default=0.0), usual, narrow_s, shown_s)
+    interval = interval_s or of_cycles
     # A queue that is full and empty in each segment of a video would be a comb.
-    is_fixed = interval_s is not None or (len(segments) > 0 and usual >= segments[0])
+    has_segments = len(segments) > 0 and usual >= segments[0]
+    is_fixed = interval_s is not None or has_segments or of_cycles > usual
     marked = check_marks(marks)
     left_out = {
         draw
@@ -468,6 +480,16 @@ def _of_whole_segments(segments: Sequence[float], interval: float, narrow_s: flo
         if segment < narrow_s or interval > _MOST_OF_SEGMENT * segment * (1 + 1e-9):
             interval = segment * math.ceil(interval / segment - 1e-9)
     return interval
+
+
+def _of_cycles(cycle: float, interval: float, narrow_s: float, shown_s: float) -> float:
+    """An interval of means that has about two of the cycles of a flow that is on and off, or is
+    much shorter than these, if they are not narrow; of few cycles it is as it was.
+    """
+    if not cycle or (cycle >= narrow_s and interval <= _MOST_OF_SEGMENT * cycle):
+        return interval
+    found = nice(2 * cycle)
+    return max(interval, found) if _LEAST_CYCLES * found <= shown_s else interval
 
 
 def _corners(time_s: Values, value: Values, near_s: float) -> Values:
