@@ -162,9 +162,10 @@ def change_lines(summary: Summary) -> Iterator[str]:
     measured = [one for one in summary.compared if math.isfinite(one.difference)]
     is_relative = not any(one.is_endless or one.may_lose_all for one in measured)
     size = _Size("%", 100.0, is_relative=True) if is_relative else _Size(unit, scale)
-    found: list[tuple[tuple[bool, float], str]] = []
+    found: list[tuple[tuple[int, bool, float], str]] = []
     values = dict.fromkeys((one.flow, one.value) for one in summary.compared)
-    several_flows = len({flow for flow, _ in values}) > 1
+    flows = list(dict.fromkeys(flow for flow, _ in values))
+    several_flows = len(flows) > 1
     for flow, value in values:
         every = [one for one in summary.compared if (one.flow, one.value) == (flow, value)]
         known = [one for one in every if math.isfinite(one.difference)]
@@ -182,8 +183,8 @@ def change_lines(summary: Summary) -> Iterator[str]:
         no_pairs = _without_pairs(every, summary.metric, name)
         said += no_pairs if known else no_pairs.removeprefix(";")
         mean = sum(size.of(one) for one in known) / len(known) if known else 0.0
-        # The best one first, if it is known which that is, and those without a pair last.
-        found.append(((not known, -way.sign * mean), said))
+        # Of each flow the best one first, if it is known which, and those without a pair last.
+        found.append(((flows.index(flow), not known, -way.sign * mean), said))
     yield from (said for _, said in sorted(found, key=lambda one: one[0]))
 
 
@@ -257,6 +258,9 @@ def _changes(known: Sequence[Comparison], among: int, way: Direction, size: _Siz
     unclear = len(known) - len(sides[1]) - len(sides[-1]) - same
     if same == among:
         return f"the same in {_all_of(among)}"
+    if unclear == len(known):
+        where = f" in any of {unclear} combinations" if unclear > 1 else ""
+        return f"neither {way.lower} nor {way.higher} for certain{where}: intervals contain 0"
     if not parts:
         parts.append(f"neither {way.lower} nor {way.higher} for certain")
     said = ", and ".join(parts)

@@ -97,6 +97,14 @@ def test_no_value_is_best_whose_interval_against_another_contains_0() -> None:
     assert said == "No single one is best: the fastest is sack in 1 of 2 combinations, a in 1"
 
 
+def test_a_value_that_is_never_clearly_other_is_called_so() -> None:
+    made = made_of({"sack": {"1s": near(5), "2s": near(5)}, "a": {"1s": [5, 5.1], "2s": [5, 5.1]}})
+    (said,) = change_lines(made)
+    assert said == (
+        "a is neither faster nor slower for certain in any of 2 combinations: intervals contain 0"
+    )
+
+
 def test_one_run_of_each_does_not_rule_out_chance() -> None:
     made = made_of({"sack": {"1s": [10], "2s": [20]}, "vho": {"1s": [5], "2s": [8]}})
     (said,) = best_lines(made)
