@@ -24,7 +24,7 @@ pub struct Radio {
 }
 
 /// The syntax of losses.
-const LOSSES: &str = "\"uniform 0.5%\", \"burst 0.5% 3\" (chance of a burst, packets in it) or \"gilbert 1s 0.1% 100ms 10% 50%\" (good state: time of at least 10 us and losses; bad state: the same; chance to change after that time)";
+const LOSSES: &str = "\"none\", \"uniform 0.5%\", \"burst 0.5% 3\" (chance of a burst, packets in it) or \"gilbert 1s 0.1% 100ms 10% 50%\" (good state: time of at least 10 us and losses; bad state: the same; chance to change after that time)";
 /// The syntax of reordering.
 const REORDERINGS: &str = "\"swap 5%\", \"swap 5% 1s\" (at most so long behind its time), \"linkrtx 5% 100ms\" (sent again by the link layer: so much later), \"harq 10% 8ms\" (each transmission fails so often, one more takes so long, and what comes behind waits) or \"harq 10% 8ms 1ms\" (the same in slots)";
 /// The syntax of cross traffic.
@@ -74,7 +74,7 @@ fn refuse(what: &'static str, text: &str, accepted: &'static str) -> StudyError 
     }
 }
 
-/// Reads a loss model such as "uniform 0.5%".
+/// Reads a loss model such as "uniform 0.5%"; "none" is one that loses nothing.
 ///
 /// # Errors
 /// [`StudyError::Model`] names what is accepted.
@@ -82,6 +82,7 @@ pub fn read_loss(text: &str) -> Result<LossModel, StudyError> {
     let words = words(text);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let model = match words[..] {
+        ["none"] => Some(LossModel::Uniform { probability: 0.0 }),
         ["uniform", p] => probability(p).map(|probability| LossModel::Uniform { probability }),
         ["burst", p, n] => probability(p).and_then(|probability| {
             let length = n.parse().ok().filter(|&n| n > 0)?;
@@ -230,6 +231,9 @@ mod tests {
                 "{text}"
             );
         }
+        assert_eq!(read_loss(" none ").ok(), read_loss("uniform 0%").ok());
+        assert!(read_loss("none").is_ok());
+        assert!(read_loss("none 1%").is_err());
         assert_eq!(
             read_loss("gilbert 1 s 0.1 % 100 ms 10 % 50 %").ok(),
             read_loss("gilbert 1s 0.1% 100ms 10% 50%").ok()

@@ -403,7 +403,7 @@ impl Quantity for LossModel {
     const OF_NUMBER: &'static [&'static str] = &["uniform #%"];
 
     fn about() -> Cow<'static, str> {
-        "Losses of a link: \"uniform 0.5%\", \"burst 0.5% 3\" (probability of a burst, packets in it), or \"gilbert 1s 0.1% 100ms 10% 50%\" (good state: time and losses; bad state: the same; probability of a change after that time).".into()
+        "Losses of a link: \"none\", \"uniform 0.5%\", \"burst 0.5% 3\" (probability of a burst, packets in it), or \"gilbert 1s 0.1% 100ms 10% 50%\" (good state: time and losses; bad state: the same; probability of a change after that time).".into()
     }
 
     fn pattern() -> Cow<'static, str> {
