@@ -395,7 +395,7 @@ def draw(grid: Grid, page: str) -> None:
     """
     from matplotlib.figure import Figure
 
-    from midflight.plot.style import PAGE_IN, style
+    from midflight.plot.common.style import PAGE_IN, style
 
     both = [ranges(page, kind) for kind in range(2)]
     moved = {

@@ -65,7 +65,7 @@ for name in (
 vars(stub).update(described)
 vars(typing)["TYPE_CHECKING"] = False
 # This alias is a text, with names that the modules which use it do not have.
-for name in ("page", "panels", "run", "watched"):
+for name in ("page.html", "over_time.panels", "over_time.run", "over_time.watched"):
     source = midflight.Scenario | midflight.Plan | str | Path
     vars(import_module(f"midflight.plot.{name}")).update(Source=source, RunSource=source)
 

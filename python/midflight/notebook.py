@@ -50,14 +50,14 @@ def _figure(setup: Setup, plan: Plan | None = None) -> str:
     """Return throughput and queue of a run, of a scenario if it is known, as a drawing; nothing
     without matplotlib.
     """
-    from midflight.plot.applications import OF_APPLICATIONS
-    from midflight.plot.followed import followed_of
-    from midflight.plot.history import History, Moments
-    from midflight.plot.watched import WatchedRun, panels_of
+    from midflight.plot.over_time.applications import OF_APPLICATIONS
+    from midflight.plot.over_time.followed import followed_of
+    from midflight.plot.over_time.history import History, Moments
+    from midflight.plot.over_time.watched import WatchedRun, panels_of
 
     try:
-        from midflight.plot.panels import has_bands, over_time_figure
-        from midflight.plot.style import figure_bytes
+        from midflight.plot.common.style import figure_bytes
+        from midflight.plot.over_time.panels import has_bands, over_time_figure
     except ImportError:
         return ""
     names = [one["name"] for one in setup.flows][:_MOST_FLOWS]
@@ -124,7 +124,7 @@ def sweep_html(sweep: Sweep) -> str:
     from midflight.run_tables import counted
 
     try:
-        from midflight.plot.names import column_name
+        from midflight.plot.common.names import column_name
         from midflight.sweep_report import sweep_heading
     except ImportError:
         # Without the extra for figures there are no words for axes.
@@ -163,8 +163,8 @@ def _results(sweep: Sweep, folder: Path) -> str:
         cells = summary.quartile_cells(unit)
     head, figures = " ".join(head.split()), []
     try:
-        from midflight.plot.plain import usual_of_folder
-        from midflight.plot.style import labelled
+        from midflight.plot.common.plain import usual_of_folder
+        from midflight.plot.common.style import labelled
         from midflight.sweep_report import headed
     except ImportError:
         pass

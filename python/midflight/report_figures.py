@@ -9,7 +9,7 @@ from midflight.report import data_url
 
 if TYPE_CHECKING:
     from midflight._core import Plan
-    from midflight.plot.watched import WatchedRun
+    from midflight.plot.over_time.watched import WatchedRun
 
 __all__ = ["figures", "over_time"]
 
@@ -18,9 +18,9 @@ def over_time(runs: Sequence[WatchedRun], kinds: Sequence[str]) -> tuple[str, bo
     """Draw throughputs, applications and queues of the runs; return the image, "" if nothing was
     sent, and whether it has a band with the links in use.
     """
-    from midflight.plot.band import has_changes
-    from midflight.plot.panels import over_time_figure, shown_panels
-    from midflight.plot.style import figure_bytes
+    from midflight.plot.common.style import figure_bytes
+    from midflight.plot.over_time.band import has_changes
+    from midflight.plot.over_time.panels import over_time_figure, shown_panels
 
     if not any(len(flow.times("rcv")) for one in runs for flow in one.flows):
         return "", False
@@ -33,10 +33,10 @@ def over_time(runs: Sequence[WatchedRun], kinds: Sequence[str]) -> tuple[str, bo
 
 def figures(plans: Mapping[str, Plan], names: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Draw flows in the first run, of several plans by their names beside each other."""
-    from midflight.plot.history import histories
-    from midflight.plot.plain import plain_of_flows
-    from midflight.plot.run import run_figure
-    from midflight.plot.style import figure_bytes, labelled, usually
+    from midflight.plot.common.plain import plain_of_flows
+    from midflight.plot.common.style import figure_bytes, labelled, usually
+    from midflight.plot.over_time.history import histories
+    from midflight.plot.over_time.run import run_figure
 
     source = plans if len(plans) > 1 else next(iter(plans.values()))
     for name in names:

@@ -25,7 +25,7 @@ from midflight.run_tables import RunSummary, is_requests, measures_of, rows, sta
 
 if TYPE_CHECKING:
     from midflight._core import Plan
-    from midflight.plot.watched import WatchedRun
+    from midflight.plot.over_time.watched import WatchedRun
     from midflight.policy import Policies
     from midflight.scenario import Outcome
 
@@ -76,7 +76,7 @@ def report_run(
     report; `threads` and `progress` are those of `Outcome.of`. Raises `MidflightError` for invalid
     input, `OSError` if the file cannot be written.
     """
-    from midflight.plot.history import plan_of
+    from midflight.plot.over_time.history import plan_of
     from midflight.scenario import Outcome
 
     path = Path(path)
@@ -110,8 +110,8 @@ def outcomes_of(
     All are checked first, as for `midflight plot`. Raises `MidflightError` for an invalid scheme,
     and for more than a figure can show.
     """
-    from midflight.plot.history import planned
-    from midflight.plot.style import SERIES
+    from midflight.plot.common.style import SERIES
+    from midflight.plot.over_time.history import planned
     from midflight.scenario import Outcome
 
     if len({*schemes}) > len(SERIES):
@@ -142,8 +142,8 @@ def report_html(outcome: Outcome | Mapping[str, Outcome], *, command: str = "") 
 
     `command` is the command in the report that repeats them.
     """
-    from midflight.plot.plain import plain_control, plain_labels
-    from midflight.plot.style import labelled, usually
+    from midflight.plot.common.plain import plain_control, plain_labels
+    from midflight.plot.common.style import labelled, usually
     from midflight.scenario import title_of
 
     several = dict(outcome) if isinstance(outcome, Mapping) else {"": outcome}
@@ -372,9 +372,9 @@ def watched(
     """Run the first run again with the events of as many flows as a figure shows, of several
     `plans` by their names that of each; return them and the kinds of their panels.
     """
-    from midflight.plot.applications import OF_APPLICATIONS
-    from midflight.plot.style import SERIES
-    from midflight.plot.watched import watch
+    from midflight.plot.common.style import SERIES
+    from midflight.plot.over_time.applications import OF_APPLICATIONS
+    from midflight.plot.over_time.watched import watch
 
     with_one = {row.get("workload") for row in rows(outcome.flows) if row["flow"] in names}
     own = [kind for kind, workload in OF_APPLICATIONS.items() if workload in with_one]
@@ -389,8 +389,8 @@ def late_lines(outcomes: Sequence[Outcome], runs: Sequence[WatchedRun]) -> list[
     """How many frames of each call in these runs, of an outcome each, are late, and when they were
     made; nothing of one without such frames.
     """
-    from midflight.plot.applications import calls_of, frames_of, has_events
-    from midflight.plot.style import labelled
+    from midflight.plot.common.style import labelled
+    from midflight.plot.over_time.applications import calls_of, frames_of, has_events
 
     outcome = outcomes[0]
     calls = {row["flow"] for row in rows(outcome.flows) if row.get("workload") == "call"}

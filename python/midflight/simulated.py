@@ -48,7 +48,7 @@ def simulated_words(scenario: Mapping[str, Any], axes: Collection[str]) -> str:
 
 def _listed(what: str, words: Sequence[str]) -> str:
     """Things by their words, or how many they are."""
-    from midflight.plot.unfinished import joined
+    from midflight.plot.results.unfinished import joined
 
     if len(words) > _MOST_NAMED:
         return counted(len(words), what)
@@ -120,7 +120,7 @@ def runs_words(asked: Sweep, runs: int) -> str:
     """Return how many runs a sweep has, of how many settings, and what differs among the runs of
     each: seeds, instants, or random numbers.
     """
-    from midflight.plot.names import plural_name
+    from midflight.plot.common.names import plural_name
     from midflight.sweep_results import is_sample
 
     axes = {key: len(values) for key, values in asked.axes.items()}
@@ -145,7 +145,7 @@ def value_lines(asked: Sweep) -> tuple[list[tuple[str, str]], list[tuple[str, st
     those that it does not know, such as own policies.
     """
     from midflight import _core
-    from midflight.plot.style import labelled
+    from midflight.plot.common.style import labelled
 
     kinds = ("policies", "controllers", "responses", "classifiers", "detectors", "signals")
     of_parts = {one["name"]: one["summary"] for kind in kinds for one in getattr(_core, kind)()}

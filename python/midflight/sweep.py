@@ -244,7 +244,7 @@ class Sweep:
         checked once.
         """
         from midflight import _core
-        from midflight.plot.history import plan_of
+        from midflight.plot.over_time.history import plan_of
         from midflight.scenario import changed_words
         from midflight.sweep_summary import check_by, check_has_measure
 

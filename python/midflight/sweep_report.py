@@ -25,7 +25,7 @@ from midflight.sweep_summary import Summary, check_by, check_has_measure
 from midflight.sweep_words import best_lines, change_lines, direction_of
 
 if TYPE_CHECKING:
-    from midflight.plot.tables import Columns
+    from midflight.plot.results.tables import Columns
     from midflight.plot.usual import Shown
     from midflight.policy import Policies
     from midflight.sweep import Sweep
@@ -83,8 +83,8 @@ def sweep_report_html(
     policies: Policies | None = None,
 ) -> str:
     """Return the report of a folder as a text of HTML."""
-    from midflight.plot.names import column_name, within_text
-    from midflight.plot.plain import usual_of_folder
+    from midflight.plot.common.names import column_name, within_text
+    from midflight.plot.common.plain import usual_of_folder
     from midflight.sweep import Sweep
     from midflight.sweep_folder import check_metric
     from midflight.sweep_results import METRICS, check_has_tables
@@ -155,9 +155,9 @@ def sweep_report_html(
 
 def headed(cells: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
     """Return a table with axes and names by the words that figures have for them."""
-    from midflight.plot.axis import spaced
-    from midflight.plot.names import column_name
-    from midflight.plot.style import labelled
+    from midflight.plot.common.names import column_name
+    from midflight.plot.common.style import labelled
+    from midflight.plot.results.axis import spaced
 
     head = [column_name(one) if "." in one else one for one in cells[0]]
     lines = [head, *([labelled(spaced(one)) for one in line] for line in cells[1:])]
@@ -173,8 +173,8 @@ def sweep_heading(asked: Sweep) -> tuple[str, str]:
     What the scenario's title says of an axis holds for one of its values, and stands with the
     description. A scenario with axes of its own has a title of the sweep.
     """
-    from midflight.plot.names import column_name, within_text
-    from midflight.plot.unfinished import joined
+    from midflight.plot.common.names import column_name, within_text
+    from midflight.plot.results.unfinished import joined
     from midflight.sweep_results import SEED
 
     scenario = json.loads(asked.scenario)
@@ -231,8 +231,8 @@ def sweep_command(asked: Sweep, folder: Path, command: str = "") -> str:
 
 def _points(summary: Summary) -> str:
     """At which combinations of other axes values are compared; "" at one."""
-    from midflight.plot.names import column_name, within_text
-    from midflight.plot.unfinished import joined
+    from midflight.plot.common.names import column_name, within_text
+    from midflight.plot.results.unfinished import joined
 
     axes = [key for key in summary.others if len(summary.asked.axes[key]) > 1]
     count = math.prod(len(summary.asked.axes[key]) for key in axes)
@@ -251,14 +251,14 @@ def _better(metric: str) -> str:
 
 def _joined(text: str) -> str:
     """Return a text in one line, with names by the words that figures have for them."""
-    from midflight.plot.style import labelled
+    from midflight.plot.common.style import labelled
 
     return labelled(" ".join(text.split()))
 
 
 def _axis_cells(asked: Sweep) -> Sequence[Sequence[str]]:
-    from midflight.plot.axis import spaced
-    from midflight.plot.names import column_name
+    from midflight.plot.common.names import column_name
+    from midflight.plot.results.axis import spaced
 
     lines = []
     for key, values in asked.axes.items():
@@ -278,12 +278,12 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
     for each value that is compared, and the shares of runs, unless these would be of several
     settings together; and maps over the two axes with the most values.
     """
-    from midflight.plot.axis import axis_data, axis_figure, pooled_axes
-    from midflight.plot.names import column_name
-    from midflight.plot.paired import lacks_pairs, paired_maps, paired_shown, separated_axes
-    from midflight.plot.spread import spread_figure, spread_of
-    from midflight.plot.style import SERIES, figure_bytes, labelled
-    from midflight.plot.tables import read_columns
+    from midflight.plot.common.names import column_name
+    from midflight.plot.common.style import SERIES, figure_bytes, labelled
+    from midflight.plot.results.axis import axis_data, axis_figure, pooled_axes
+    from midflight.plot.results.paired import lacks_pairs, paired_maps, paired_shown, separated_axes
+    from midflight.plot.results.spread import spread_figure, spread_of
+    from midflight.plot.results.tables import read_columns
     from midflight.plot.usual import after_handoff, free_axes, usual_by
     from midflight.sweep_results import is_sample
 
@@ -365,10 +365,10 @@ def _maps(
     for each scheme (`usual_maps`). Flows, which may be as unlike as a video and a transfer, are not
     taken together, and have colours of their own.
     """
-    from midflight.plot.axis import measured_flows, pooled_words
-    from midflight.plot.heatmaps import map_colours, map_of
-    from midflight.plot.names import column_name
-    from midflight.plot.spread import spread_figure, spread_of
+    from midflight.plot.common.names import column_name
+    from midflight.plot.results.axis import measured_flows, pooled_words
+    from midflight.plot.results.heatmaps import map_colours, map_of
+    from midflight.plot.results.spread import spread_figure, spread_of
     from midflight.plot.usual import MOST_MAPS, usual_maps
 
     values = [""] if asked.compare is None else list(asked.axes[asked.compare])
@@ -415,7 +415,7 @@ def _only(columns: Columns, keep: Sequence[bool]) -> Columns:
 
 def _measured(columns: Columns, metric: str) -> Columns:
     """The rows of the mobile node's flows that the metric is made of (`measured_rows`)."""
-    from midflight.plot.axis import measured_rows
+    from midflight.plot.results.axis import measured_rows
 
     if "moves" in columns:
         columns = _only(columns, [str(one) == "1" for one in columns["moves"]])

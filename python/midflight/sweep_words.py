@@ -63,8 +63,8 @@ def best_lines(summary: Summary) -> Iterator[str]:
     """Yield for each flow which compared value is best, as far as pairs tell; nothing of a metric
     that is not known to be better one way.
     """
-    from midflight.plot.axis import spaced
-    from midflight.plot.style import labelled
+    from midflight.plot.common.style import labelled
+    from midflight.plot.results.axis import spaced
 
     way, axis = direction_of(summary.metric), summary.asked.compare
     if not way.sign or not summary.compared or axis is None:
@@ -153,8 +153,8 @@ def change_lines(summary: Summary) -> Iterator[str]:
     metric, how often that is clear and by how much. Against a mean that may be 0 the change is a
     difference in the metric's unit.
     """
-    from midflight.plot.axis import spaced, unit_of
-    from midflight.plot.style import labelled
+    from midflight.plot.common.style import labelled
+    from midflight.plot.results.axis import spaced, unit_of
 
     way = direction_of(summary.metric)
     unit, scale = unit_of(summary.metric)
@@ -278,8 +278,8 @@ def _changes(known: Sequence[Comparison], among: int, way: Direction, size: _Siz
 
 def _no_percentage(known: Sequence[Comparison], *, is_relative: bool) -> str:
     """Why changes are differences: the mean of the baseline is 0 or may be."""
-    from midflight.plot.axis import spaced
-    from midflight.plot.style import labelled
+    from midflight.plot.common.style import labelled
+    from midflight.plot.results.axis import spaced
 
     endless = [one for one in known if one.is_endless]
     if is_relative or not endless:
@@ -290,8 +290,8 @@ def _no_percentage(known: Sequence[Comparison], *, is_relative: bool) -> str:
 
 def _without_pairs(every: Sequence[Comparison], metric: str, name: str) -> str:
     """Say in how many combinations no pair counts, or only some, and why."""
-    from midflight.plot.axis import spaced
-    from midflight.plot.style import labelled
+    from midflight.plot.common.style import labelled
+    from midflight.plot.results.axis import spaced
 
     def whole(one: Comparison) -> int:
         return one.pairs + one.left_out + one.done_before

@@ -11,7 +11,7 @@ from matplotlib.colors import to_hex, to_rgb
 
 from midflight.cli import main
 from midflight.plot import figure_of, plot_axis, plot_spread
-from midflight.plot.style import SERIES, lighter, looks_of
+from midflight.plot.common.style import SERIES, lighter, looks_of
 
 SCHEME, AT, GAP = "flows.download.scheme", "handoffs.0.at", "handoffs.0.gap"
 

@@ -16,8 +16,8 @@ from matplotlib.colors import to_hex, to_rgb
 from midflight import MidflightError
 from midflight.cli import main
 from midflight.plot import figure_of, plot_spread
-from midflight.plot.maps import number_words
-from midflight.plot.samples import interval_words
+from midflight.plot.results.maps import number_words
+from midflight.plot.results.samples import interval_words
 
 SCHEME, GAP, AT = "flows.download.scheme", "handoffs.0.gap", "handoffs.0.at"
 RATE = "links.lte.rate"
@@ -175,8 +175,8 @@ def test_a_caption_names_a_sampled_axis_once(paired: Path) -> None:
 
 
 def test_nothing_in_a_box_but_the_median_is_horizontal() -> None:
-    from midflight.plot.boxes import _HATCHES
-    from midflight.plot.style import SERIES
+    from midflight.plot.common.style import SERIES
+    from midflight.plot.results.boxes import _HATCHES
 
     assert len({*_HATCHES}) == len(SERIES)
     assert not [one for one in _HATCHES if {*one} & {"-", "+"}]

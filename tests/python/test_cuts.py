@@ -14,9 +14,9 @@ from matplotlib.collections import LineCollection
 from midflight import Change, Flow, Handoff, Link, Scenario
 from midflight._core import read_recording
 from midflight.plot import figure_of, plot_over_time
-from midflight.plot.bins import bin_edges, stepped
-from midflight.plot.panels import panel_rows, shown_panels
-from midflight.plot.watched import rate_in_use, watch
+from midflight.plot.over_time.bins import bin_edges, stepped
+from midflight.plot.over_time.panels import panel_rows, shown_panels
+from midflight.plot.over_time.watched import rate_in_use, watch
 
 
 def moving(at: str = "1.03 s", gap: str = "400 ms") -> Scenario:

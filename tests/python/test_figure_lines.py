@@ -12,13 +12,13 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from midflight import Flow, Handoff, Link, Scenario
 from midflight.cli import main
 from midflight.plot import figure_of, plot_over_time, plot_run
-from midflight.plot.crowded import with_room
-from midflight.plot.history import histories
-from midflight.plot.marks import EVENTS
-from midflight.plot.panels import over_time_figure, panel_rows, shown_panels
-from midflight.plot.room import Room
-from midflight.plot.run import run_rows
-from midflight.plot.watched import watch
+from midflight.plot.over_time.crowded import with_room
+from midflight.plot.over_time.history import histories
+from midflight.plot.over_time.marks import EVENTS
+from midflight.plot.over_time.panels import over_time_figure, panel_rows, shown_panels
+from midflight.plot.over_time.room import Room
+from midflight.plot.over_time.run import run_rows
+from midflight.plot.over_time.watched import watch
 
 
 def test_the_rate_of_a_recording_has_the_means_of_the_throughput() -> None:

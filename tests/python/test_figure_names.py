@@ -13,12 +13,12 @@ from matplotlib.text import Text
 
 from midflight import Flow, Handoff, Link, Scenario
 from midflight.plot import figure_of, plot_axis, plot_over_time, plot_run, plot_spread
-from midflight.plot.axis import axis_data
-from midflight.plot.names import column_name, within_text
-from midflight.plot.panels import shown_panels
-from midflight.plot.strokes import rows_of
-from midflight.plot.style import SERIES, chosen_style, labelled, looks_of, unused_labels
-from midflight.plot.watched import watch
+from midflight.plot.common.names import column_name, within_text
+from midflight.plot.common.style import SERIES, chosen_style, labelled, looks_of, unused_labels
+from midflight.plot.over_time.panels import shown_panels
+from midflight.plot.over_time.strokes import rows_of
+from midflight.plot.over_time.watched import watch
+from midflight.plot.results.axis import axis_data
 
 
 def shared(**schemes: str) -> Scenario:

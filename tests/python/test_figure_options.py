@@ -21,10 +21,10 @@ from midflight.plot import (
     plot_run,
     plot_spread,
 )
-from midflight.plot.curves import Curve, Panel
-from midflight.plot.panel_scales import _least_rate
-from midflight.plot.tables import read_columns
-from midflight.plot.watched import panels_of, watch
+from midflight.plot.over_time.curves import Curve, Panel
+from midflight.plot.over_time.panel_scales import _least_rate
+from midflight.plot.over_time.watched import panels_of, watch
+from midflight.plot.results.tables import read_columns
 
 
 def least_drawn(axes: Axes) -> float:

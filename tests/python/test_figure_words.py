@@ -13,15 +13,15 @@ from matplotlib.figure import Figure
 
 from midflight import Flow, Link, Scenario
 from midflight.plot import figure_of, plot_over_time
-from midflight.plot.axis import axis_data, axis_figure
-from midflight.plot.crowded import without_overlaps
-from midflight.plot.curves import Curve, Panel, Peak
-from midflight.plot.history import RunsOfAxes
-from midflight.plot.names import column_name
-from midflight.plot.panel_scales import peak_words, with_one_scale
-from midflight.plot.room import Room
-from midflight.plot.strokes import draw_row_names, rows_of
-from midflight.plot.style import balanced, text_width, wrapped
+from midflight.plot.common.names import column_name
+from midflight.plot.common.style import balanced, text_width, wrapped
+from midflight.plot.over_time.crowded import without_overlaps
+from midflight.plot.over_time.curves import Curve, Panel, Peak
+from midflight.plot.over_time.history import RunsOfAxes
+from midflight.plot.over_time.panel_scales import peak_words, with_one_scale
+from midflight.plot.over_time.room import Room
+from midflight.plot.over_time.strokes import draw_row_names, rows_of
+from midflight.plot.results.axis import axis_data, axis_figure
 
 
 def following(**trace: Any) -> Scenario:

@@ -15,10 +15,10 @@ from midflight import Flow, Handoff, Link, Scenario
 from midflight._core import read_recording
 from midflight.cli import main
 from midflight.plot import figure_of, plot_over_time, plot_run
-from midflight.plot.panels import shown_panels
-from midflight.plot.recorded import Row, recording_figure
-from midflight.plot.room import NO_ROWS
-from midflight.plot.watched import watch
+from midflight.plot.over_time.panels import shown_panels
+from midflight.plot.over_time.recorded import Row, recording_figure
+from midflight.plot.over_time.room import NO_ROWS
+from midflight.plot.over_time.watched import watch
 from midflight.recordings import quantities
 
 if TYPE_CHECKING:

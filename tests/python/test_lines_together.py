@@ -13,12 +13,12 @@ from matplotlib.patches import Rectangle
 from midflight import Flow, Link, Scenario
 from midflight.cli import main
 from midflight.plot import figure_of, plot_delay_cdf, plot_over_time, plot_page
-from midflight.plot.curves import Curve
-from midflight.plot.line_looks import look_of, looks_of_flows, plain_look
-from midflight.plot.panels import shown_panels
-from midflight.plot.style import SERIES, looks_of
-from midflight.plot.together import LINE_PT, repeated_lines, styles_of, widths_of
-from midflight.plot.watched import watch
+from midflight.plot.common.line_looks import look_of, looks_of_flows, plain_look
+from midflight.plot.common.style import SERIES, looks_of
+from midflight.plot.over_time.curves import Curve
+from midflight.plot.over_time.panels import shown_panels
+from midflight.plot.over_time.together import LINE_PT, repeated_lines, styles_of, widths_of
+from midflight.plot.over_time.watched import watch
 from pages import data_of
 
 

@@ -11,12 +11,12 @@ import pytest
 from midflight import Flow, Link, Scenario
 from midflight.cli import main
 from midflight.plot import figure_of, plot_over_time
-from midflight.plot.line_looks import look_of
-from midflight.plot.panel_scales import slow_links
-from midflight.plot.panels import over_time_figure, shown_panels
-from midflight.plot.style import LINKS, SERIES
+from midflight.plot.common.line_looks import look_of
+from midflight.plot.common.style import LINKS, SERIES
+from midflight.plot.over_time.panel_scales import slow_links
+from midflight.plot.over_time.panels import over_time_figure, shown_panels
+from midflight.plot.over_time.watched import watch
 from midflight.plot.usual import usual_kinds
-from midflight.plot.watched import watch
 
 
 @pytest.mark.parametrize(

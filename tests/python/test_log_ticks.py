@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from midflight.plot import figure_of, plot_spread
-from midflight.plot.axis import axis_data, axis_figure
-from midflight.plot.log_ticks import log_ticks
+from midflight.plot.common.log_ticks import log_ticks
+from midflight.plot.results.axis import axis_data, axis_figure
 
 
 def test_the_ends_of_a_logarithmic_axis_have_numbers_near_them() -> None:

@@ -14,7 +14,7 @@ from matplotlib.markers import MarkerStyle
 from numpy.typing import NDArray
 
 from midflight.plot import figure_of, plot_axis, plot_spread
-from midflight.plot.style import SERIES, Look, looks_of
+from midflight.plot.common.style import SERIES, Look, looks_of
 from midflight.remark import ScenarioWarning
 
 SCHEME, GAP = "flows.download.scheme", "handoffs.0.gap"

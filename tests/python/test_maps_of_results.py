@@ -17,9 +17,9 @@ from matplotlib.text import Text
 from midflight import MidflightError
 from midflight.cli import main
 from midflight.plot import figure_of, plot_axis, plot_spread
-from midflight.plot.axis import axis_data, axis_figure
-from midflight.plot.maps import Map, colours_of, hatched_side
-from midflight.plot.spread import spread_figure, spread_of
+from midflight.plot.results.axis import axis_data, axis_figure
+from midflight.plot.results.maps import Map, colours_of, hatched_side
+from midflight.plot.results.spread import spread_figure, spread_of
 
 SCHEME, GAP, RATE = "flows.download.scheme", "handoffs.0.gap", "links.lte.rate"
 

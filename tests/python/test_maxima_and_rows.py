@@ -12,13 +12,13 @@ from matplotlib.axes import Axes
 
 from midflight import Flow, Link, Scenario
 from midflight.cli import main
-from midflight.plot.curves import Curve, Panel
-from midflight.plot.line_looks import look_of
-from midflight.plot.panel_scales import CUT, peak_words, with_peaks
-from midflight.plot.panels import over_time_figure, panel_rows, shown_panels
-from midflight.plot.room import Room
-from midflight.plot.stalls import without_short_stalls
-from midflight.plot.watched import WatchedRun, watch
+from midflight.plot.common.line_looks import look_of
+from midflight.plot.over_time.curves import Curve, Panel
+from midflight.plot.over_time.panel_scales import CUT, peak_words, with_peaks
+from midflight.plot.over_time.panels import over_time_figure, panel_rows, shown_panels
+from midflight.plot.over_time.room import Room
+from midflight.plot.over_time.stalls import without_short_stalls
+from midflight.plot.over_time.watched import WatchedRun, watch
 
 
 def _panel_of(axes_of: list[Axes], what: str) -> Axes:

@@ -12,7 +12,7 @@ from midflight import Change, Flow, Handoff, Link, MidflightError, Scenario, Swe
 from midflight.cli import main
 from midflight.meant import did_you_mean, meant, or_all
 from midflight.plot import plot_axis, plot_over_time, plot_spread
-from midflight.plot.watched import OVER_TIME
+from midflight.plot.over_time.watched import OVER_TIME
 from midflight.sweep_results import METRICS
 
 

@@ -11,9 +11,9 @@ import pytest
 
 from midflight.cli import main
 from midflight.plot import figure_of, plot_axis, plot_spread
-from midflight.plot.spread import spread_of
-from midflight.plot.tables import read_columns
-from midflight.plot.unfinished import counted_words, unfinished_words
+from midflight.plot.results.spread import spread_of
+from midflight.plot.results.tables import read_columns
+from midflight.plot.results.unfinished import counted_words, unfinished_words
 from midflight.plot.usual import Shown, usual_shown
 from test_over_time import rows_of
 

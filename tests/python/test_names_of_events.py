@@ -11,10 +11,10 @@ from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
 from midflight import Flow, Handoff, Link, Scenario
-from midflight.plot.history import History, histories
-from midflight.plot.labels import EventNames
-from midflight.plot.room import OUTAGE, Room, shade_spans
-from midflight.plot.run import run_figure
+from midflight.plot.common.labels import EventNames
+from midflight.plot.over_time.history import History, histories
+from midflight.plot.over_time.room import OUTAGE, Room, shade_spans
+from midflight.plot.over_time.run import run_figure
 
 
 def at_sea() -> Scenario:

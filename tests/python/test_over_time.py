@@ -17,12 +17,25 @@ import midflight
 from midflight import Flow, Handoff, Link, LinkDirection, Scenario, Setup, Wired
 from midflight.cli import main
 from midflight.plot import figure_of, plot_delay_cdf, plot_run
-from midflight.plot.history import histories
-from midflight.plot.panels import over_time_figure, panel_rows, plot_over_time, shown_panels
-from midflight.plot.pgf import tex_width
-from midflight.plot.run import run_figure
-from midflight.plot.style import COLUMN_IN, FONTS, LINKS, SERIES, STYLES, chosen_style, figure_bytes
-from midflight.plot.watched import OVER_TIME, nice, panels_of, watch
+from midflight.plot.common.pgf import tex_width
+from midflight.plot.common.style import (
+    COLUMN_IN,
+    FONTS,
+    LINKS,
+    SERIES,
+    STYLES,
+    chosen_style,
+    figure_bytes,
+)
+from midflight.plot.over_time.history import histories
+from midflight.plot.over_time.panels import (
+    over_time_figure,
+    panel_rows,
+    plot_over_time,
+    shown_panels,
+)
+from midflight.plot.over_time.run import run_figure
+from midflight.plot.over_time.watched import OVER_TIME, nice, panels_of, watch
 
 NS = 1_000_000_000
 
@@ -497,7 +510,7 @@ def test_letters_that_latex_takes_for_its_own(tmp_path: Path) -> None:
 def test_the_style_ends_with_its_context() -> None:
     import matplotlib as mpl
 
-    from midflight.plot.style import style
+    from midflight.plot.common.style import style
 
     with chosen_style("paper"), style():
         assert mpl.rcParams["font.family"][0] == "STIXGeneral"

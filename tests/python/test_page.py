@@ -19,11 +19,19 @@ import midflight
 from browser import Browser
 from midflight import Change, Flow, Handoff, Link, MidflightError, Notice, Scenario
 from midflight.cli import main
-from midflight.plot import page, page_data, plot_page
-from midflight.plot.applications import bitrate_of, buffer_of, frames_of, objects_of, stalls_of
-from midflight.plot.history import History, histories
-from midflight.plot.page_data import packed
-from midflight.plot.style import SERIES, looks_of
+from midflight.plot import plot_page
+from midflight.plot.common.style import SERIES, looks_of
+from midflight.plot.over_time.applications import (
+    bitrate_of,
+    buffer_of,
+    frames_of,
+    objects_of,
+    stalls_of,
+)
+from midflight.plot.over_time.history import History, histories
+from midflight.plot.page import data as page_data
+from midflight.plot.page import html as page
+from midflight.plot.page.data import packed
 from midflight.run_report import report_run
 from pages import Page, data_of, legend, opened_browser, series, unpacked
 

@@ -14,12 +14,14 @@ import pytest
 from browser import Browser
 from midflight import Change, Flow, Handoff, Link, MidflightError, Scenario
 from midflight.cli import main
-from midflight.plot import page, page_data, plot_page
-from midflight.plot.bins import bin_edges
-from midflight.plot.history import History, Order
-from midflight.plot.line_looks import look_of
-from midflight.plot.style import LINKS, SERIES
-from midflight.plot.watched import panels_of, watch
+from midflight.plot import plot_page
+from midflight.plot.common.line_looks import look_of
+from midflight.plot.common.style import LINKS, SERIES
+from midflight.plot.over_time.bins import bin_edges
+from midflight.plot.over_time.history import History, Order
+from midflight.plot.over_time.watched import panels_of, watch
+from midflight.plot.page import data as page_data
+from midflight.plot.page import html as page
 from pages import Page, data_of, legend, opened_browser, series, unpacked
 
 

@@ -13,10 +13,10 @@ from browser import Browser
 from midflight import Flow, Handoff, Link, Scenario
 from midflight.cli import main
 from midflight.plot import plot_page
-from midflight.plot.history import histories
-from midflight.plot.marks import EVENTS, GROUPS, STALL
-from midflight.plot.style import SERIES
-from midflight.plot.watched import panels_of, watch
+from midflight.plot.common.style import SERIES
+from midflight.plot.over_time.history import histories
+from midflight.plot.over_time.marks import EVENTS, GROUPS, STALL
+from midflight.plot.over_time.watched import panels_of, watch
 from pages import Page, data_of, legend, opened_browser, unpacked
 
 
@@ -261,7 +261,8 @@ def test_labels_name_lines_and_links(
 
 
 def test_a_page_of_many_marks_keeps_some(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from midflight.plot import page, page_data
+    from midflight.plot.page import data as page_data
+    from midflight.plot.page import html as page
 
     whole = data_of(plot_page(two("fq-codel ecn target 1 ms"), tmp_path / "a.html").read_text())
     monkeypatch.setattr(page, "MOST_CHARACTERS", 40_000)

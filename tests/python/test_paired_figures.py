@@ -15,11 +15,11 @@ import midflight
 from midflight import Sweep
 from midflight.cli import main
 from midflight.plot import figure_of, plot_axis, plot_spread
-from midflight.plot.line_looks import line_looks
-from midflight.plot.paired import paired_of
-from midflight.plot.plain import control_of_question, usual_of_folder
-from midflight.plot.scales import place_limits
-from midflight.plot.style import SERIES, looks_of
+from midflight.plot.common.line_looks import line_looks
+from midflight.plot.common.plain import control_of_question, usual_of_folder
+from midflight.plot.common.style import SERIES, looks_of
+from midflight.plot.results.paired import paired_of
+from midflight.plot.results.scales import place_limits
 from midflight.plot.usual import Shown
 
 SCHEME, GAP, AT = "flows.download.scheme", "handoffs.0.gap", "handoffs.0.at"

@@ -18,12 +18,12 @@ from matplotlib.text import Text
 from midflight import MidflightError
 from midflight.cli import main
 from midflight.plot import figure_of, plot_axis, plot_spread
-from midflight.plot.axis import axis_data, lines_name
-from midflight.plot.compared import usual_ends
-from midflight.plot.dodge import beside, dodge, most_beside
-from midflight.plot.line_looks import line_looks
-from midflight.plot.spread import spread_of
-from midflight.plot.style import SERIES
+from midflight.plot.common.line_looks import line_looks
+from midflight.plot.common.style import SERIES
+from midflight.plot.results.axis import axis_data, lines_name
+from midflight.plot.results.compared import usual_ends
+from midflight.plot.results.dodge import beside, dodge, most_beside
+from midflight.plot.results.spread import spread_of
 from midflight.results import ratio_ci
 from test_over_time import rows_of
 

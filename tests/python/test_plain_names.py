@@ -12,10 +12,10 @@ import pytest
 from midflight import Flow, Scenario
 from midflight.cli import main
 from midflight.plot import figure_of, plot_delay_cdf, plot_over_time, plot_run
-from midflight.plot.panels import shown_panels
-from midflight.plot.plain import plain_of_flows, stack_labels
-from midflight.plot.style import looks_of
-from midflight.plot.watched import watch
+from midflight.plot.common.plain import plain_of_flows, stack_labels
+from midflight.plot.common.style import looks_of
+from midflight.plot.over_time.panels import shown_panels
+from midflight.plot.over_time.watched import watch
 
 
 def test_the_plain_scheme_tells_its_congestion_control(tmp_path: Path) -> None:

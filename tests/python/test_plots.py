@@ -41,8 +41,8 @@ from midflight.plot import (
     sequence_plot,
     state_plot,
 )
-from midflight.plot.messages import _cuts, _joined, _Scale, _spread
-from midflight.plot.style import text_width, wrapped
+from midflight.plot.common.style import text_width, wrapped
+from midflight.plot.papers.messages import _cuts, _joined, _Scale, _spread
 from midflight.results import Estimate, mean_ci
 
 NAN = math.nan

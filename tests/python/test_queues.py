@@ -10,8 +10,8 @@ import pytest
 
 from midflight import Flow, Handoff, Link, MidflightError, Scenario, Setup
 from midflight.cli import main
-from midflight.plot.curves import Curve
-from midflight.plot.watched import panels_of, watch
+from midflight.plot.over_time.curves import Curve
+from midflight.plot.over_time.watched import panels_of, watch
 from midflight.sweep_results import METRICS
 
 #: A long queue on a slow link: half a second of it.

@@ -15,13 +15,13 @@ from matplotlib.container import BarContainer
 
 import midflight
 from midflight.cli import main
-from midflight.plot.axis import axis_data, axis_figure, kept_values, plot_axis, pooled_axes
-from midflight.plot.figure import figure_of
-from midflight.plot.maps import decimals
-from midflight.plot.names import column_name
-from midflight.plot.spread import plot_spread, spread_figure, spread_of, spread_rows
-from midflight.plot.style import SERIES, looks_of, wrapped
-from midflight.plot.tables import read_columns
+from midflight.plot.common.figure import figure_of
+from midflight.plot.common.names import column_name
+from midflight.plot.common.style import SERIES, looks_of, wrapped
+from midflight.plot.results.axis import axis_data, axis_figure, kept_values, plot_axis, pooled_axes
+from midflight.plot.results.maps import decimals
+from midflight.plot.results.spread import plot_spread, spread_figure, spread_of, spread_rows
+from midflight.plot.results.tables import read_columns
 from midflight.results import mean_ci, quantile
 from test_over_time import rows_of
 
@@ -640,7 +640,7 @@ def test_the_report_of_a_sweep(swept: Path, tmp_path: Path) -> None:
     out = tmp_path / "sweep.html"
     assert main(["report", str(swept), "--out", str(out)]) == 0
     text = out.read_text()
-    assert "12 cells" in text
+    assert "12 combinations" in text
     # The comparison and the values; shares of runs would be of both gaps together.
     assert text.count("data:image/svg+xml") == 2
     # The output of the sweep: the medians of each group, and the comparison.

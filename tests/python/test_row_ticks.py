@@ -9,7 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from midflight.plot import figure_of, plot_over_time
-from midflight.plot.row_ticks import BELOW_ROWS, end_below_rows
+from midflight.plot.over_time.row_ticks import BELOW_ROWS, end_below_rows
 
 
 def _line_below(axes: Any) -> float | None:

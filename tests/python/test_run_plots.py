@@ -18,12 +18,12 @@ from midflight import Change, Flow, Handoff, Link, MidflightError, Plan, Scenari
 from midflight.cli import main
 from midflight.migration import MigrationRow
 from midflight.plot import figure_of, plot_axis, plot_run
-from midflight.plot.axis import axis_data, axis_figure
-from midflight.plot.history import History, Moment, flow_key, histories
-from midflight.plot.migration import migration_figure
-from midflight.plot.names import column_name
-from midflight.plot.run import run_figure, run_rows
-from midflight.plot.style import SERIES, size_in
+from midflight.plot.common.names import column_name
+from midflight.plot.common.style import SERIES, size_in
+from midflight.plot.over_time.history import History, Moment, flow_key, histories
+from midflight.plot.over_time.run import run_figure, run_rows
+from midflight.plot.results.axis import axis_data, axis_figure
+from midflight.plot.results.migration import migration_figure
 from midflight.results import EventLog
 
 
@@ -249,7 +249,7 @@ def swept(tmp_path: Path) -> Path:
 
 def test_quartiles_over_an_axis(tmp_path: Path) -> None:
     folder = swept(tmp_path)
-    columns = midflight.plot.tables.read_columns(folder, "duration_ns")
+    columns = midflight.plot.results.tables.read_columns(folder, "duration_ns")
     data = axis_data(columns, x="handoffs.0.at", y="duration_ns", by=["flows.a.scheme"])
     assert data.x_title == "Instant of the handoff (ms)"
     assert data.y_title == "Transfer time (s)"
@@ -701,7 +701,7 @@ def test_fonts_are_those_that_publishers_take(tmp_path: Path) -> None:
 
 
 def test_hundreds_of_changes_are_one_band() -> None:
-    from midflight.plot.run import run_figure
+    from midflight.plot.over_time.run import run_figure
 
     values = {"changes": '[{at = "0.1 s : 20 s : 0.05 s", link = "lte", delay = "20 ms"}]'}
     values |= {"start": "lte", "handoffs": "[]", "flows.download.size": "unlimited"}

@@ -11,9 +11,9 @@ import numpy as np
 
 from midflight import Link, Scenario
 from midflight.cli import main
-from midflight.plot.applications import Call, frames_of
-from midflight.plot.style import SERIES
-from midflight.plot.watched import watch
+from midflight.plot.common.style import SERIES
+from midflight.plot.over_time.applications import Call, frames_of
+from midflight.plot.over_time.watched import watch
 from midflight.report_words import happened
 from midflight.run_report import late_lines, report_run, side_by_side, watched
 from midflight.run_tables import Means

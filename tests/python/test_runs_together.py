@@ -11,13 +11,13 @@ from matplotlib.collections import PolyCollection
 
 from midflight import Flow, Link, MidflightError, Scenario
 from midflight.plot import figure_of, plot_over_time
-from midflight.plot.band import band_height
-from midflight.plot.line_looks import look_of
-from midflight.plot.page import page_html
-from midflight.plot.panel_scales import CUT
-from midflight.plot.panels import over_time_figure, shown_panels
-from midflight.plot.row_ticks import BELOW_ROWS
-from midflight.plot.watched import watch
+from midflight.plot.common.line_looks import look_of
+from midflight.plot.over_time.band import band_height
+from midflight.plot.over_time.panel_scales import CUT
+from midflight.plot.over_time.panels import over_time_figure, shown_panels
+from midflight.plot.over_time.row_ticks import BELOW_ROWS
+from midflight.plot.over_time.watched import watch
+from midflight.plot.page.html import page_html
 
 
 def _gaps(count: int) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def test_too_many_lines_are_refused_before_they_are_simulated(
     def simulated(*_: Any, **__: Any) -> None:
         pytest.fail("simulated")
 
-    monkeypatch.setattr("midflight.plot.watched.History", simulated)
+    monkeypatch.setattr("midflight.plot.over_time.watched.History", simulated)
     cell = Link(rate="20 Mbit/s", delay="20 ms", queue="80 packets")
     scenario = Scenario(links={"cell": cell}, flows={"a": Flow(count=40)}, end="60 s")
     named = [f"a-{one}" for one in range(12)]

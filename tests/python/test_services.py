@@ -18,7 +18,7 @@ import midflight
 import midflight.studies
 from midflight.cli import main
 from midflight.cli.source import DEFINITIONS
-from midflight.plot.style import check_format
+from midflight.plot.common.style import check_format
 
 SCENARIO = """
 end = "6 s"

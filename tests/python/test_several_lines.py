@@ -22,13 +22,13 @@ import midflight
 from midflight import Flow, Handoff, Link, Scenario
 from midflight.cli import main
 from midflight.plot import figure_of, plot_axis, plot_over_time, plot_run, plot_spread
-from midflight.plot.curves import Curve
-from midflight.plot.marks import EVENTS, STALL
-from midflight.plot.panels import over_time_figure, shown_panels
-from midflight.plot.room import Room
-from midflight.plot.stalls import Heard, stalls_of, without_short_stalls
-from midflight.plot.style import SERIES
-from midflight.plot.watched import watch
+from midflight.plot.common.style import SERIES
+from midflight.plot.over_time.curves import Curve
+from midflight.plot.over_time.marks import EVENTS, STALL
+from midflight.plot.over_time.panels import over_time_figure, shown_panels
+from midflight.plot.over_time.room import Room
+from midflight.plot.over_time.stalls import Heard, stalls_of, without_short_stalls
+from midflight.plot.over_time.watched import watch
 
 
 def fast_and_slow() -> Scenario:

@@ -13,7 +13,7 @@ from matplotlib.text import Text
 from midflight import MidflightError
 from midflight.cli import main
 from midflight.plot import figure_of, plot_axis, plot_spread
-from midflight.plot.style import SERIES, looks_of
+from midflight.plot.common.style import SERIES, looks_of
 
 KINDS = ("interval", "box")
 SCHEME, GAP = "flows.download.scheme", "handoffs.0.gap"

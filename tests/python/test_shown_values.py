@@ -10,9 +10,9 @@ from matplotlib.container import ErrorbarContainer
 
 from midflight.cli import main
 from midflight.plot import figure_of, plot_spread
-from midflight.plot.axis import axis_data
-from midflight.plot.paired import paired_shown
-from midflight.plot.spread import spread_of
+from midflight.plot.results.axis import axis_data
+from midflight.plot.results.paired import paired_shown
+from midflight.plot.results.spread import spread_of
 from midflight.plot.usual import Shown, _best_first, usual_by
 from midflight.sweep_words import change_lines
 from test_sweep_reports import made_lines, summary_of

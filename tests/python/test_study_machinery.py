@@ -26,7 +26,7 @@ from midflight.claims import (
 )
 from midflight.cli.reproduce import verdicts
 from midflight.plot import LOOKS, Mark, Panel, Series, quartile_plot, time_sequence_plot, write_csv
-from midflight.plot.style import MIDDLE
+from midflight.plot.common.style import MIDDLE
 from midflight.results import EventLog, Quartiles, quantile, quartiles, rank_correlation
 from midflight.studies import load
 from midflight.studies.study import StudyResult

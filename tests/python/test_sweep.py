@@ -692,7 +692,7 @@ def test_seeds_are_a_sample_unless_kept_apart(
 def test_a_cell_that_a_spreadsheet_would_run_is_quoted(tmp_path: Path) -> None:
     from pyarrow import parquet
 
-    from midflight.plot.tables import read_columns
+    from midflight.plot.results.tables import read_columns
     from midflight.run_tables import csv_cell, plain_text
 
     for text in ("=1+1", "+1 ms", "-x", "@SUM(A1)", "\t=1", "\r=1", "'x", "'=1", "''=1", "'"):

@@ -15,11 +15,11 @@ from matplotlib.figure import Figure
 
 from midflight import Flow, Handoff, Link, Scenario
 from midflight.plot import figure_of, plot_over_time
-from midflight.plot.bins import without_gaps
-from midflight.plot.crowded import without_many
-from midflight.plot.curves import Curve, Panel
-from midflight.plot.marks import STALL
-from midflight.plot.panel_scales import (
+from midflight.plot.over_time.bins import without_gaps
+from midflight.plot.over_time.crowded import without_many
+from midflight.plot.over_time.curves import Curve, Panel
+from midflight.plot.over_time.marks import STALL
+from midflight.plot.over_time.panel_scales import (
     CUT,
     mark_cut_lines,
     peak_words,
@@ -27,11 +27,11 @@ from midflight.plot.panel_scales import (
     scale_of,
     with_peaks,
 )
-from midflight.plot.panels import over_time_figure, shown_panels
-from midflight.plot.room import OUTAGE, Room, shade_spans
-from midflight.plot.stalls import without_short_stalls
-from midflight.plot.timed import Times, lines_of
-from midflight.plot.watched import watch
+from midflight.plot.over_time.panels import over_time_figure, shown_panels
+from midflight.plot.over_time.room import OUTAGE, Room, shade_spans
+from midflight.plot.over_time.stalls import without_short_stalls
+from midflight.plot.over_time.timed import Times, lines_of
+from midflight.plot.over_time.watched import watch
 
 
 def rows_of(file: Path) -> list[dict[str, str]]:

@@ -19,9 +19,9 @@ from midflight._core import draw_recording, read_recording
 from midflight.cli import main
 from midflight.explain import explain_stall, with_outages
 from midflight.explain.events import History
-from midflight.plot.history import histories
-from midflight.plot.recorded import recording_figure
-from midflight.plot.run import run_figure
+from midflight.plot.over_time.history import histories
+from midflight.plot.over_time.recorded import recording_figure
+from midflight.plot.over_time.run import run_figure
 from midflight.recordings import pauses, quantities
 from midflight.scenario import read_plan
 

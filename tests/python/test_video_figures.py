@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from midflight import Flow, Link, Scenario
-from midflight.plot.applications import buffer_of, cycle_of, objects_of
-from midflight.plot.curves import Curve, Panel
-from midflight.plot.marks import PLAYBACK
-from midflight.plot.panels import over_time_figure, shown_panels
-from midflight.plot.room import Room
-from midflight.plot.teeth import without_teeth
-from midflight.plot.watched import WatchedRun, watch
+from midflight.plot.over_time.applications import buffer_of, cycle_of, objects_of
+from midflight.plot.over_time.curves import Curve, Panel
+from midflight.plot.over_time.marks import PLAYBACK
+from midflight.plot.over_time.panels import over_time_figure, shown_panels
+from midflight.plot.over_time.room import Room
+from midflight.plot.over_time.teeth import without_teeth
+from midflight.plot.over_time.watched import WatchedRun, watch
 
 KINDS = ["throughput", "bitrate", "buffer", "queue"]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from midflight import Scenario, _core, workloads
-from midflight.plot.watched import panels_of, watch
+from midflight.plot.over_time.watched import panels_of, watch
 from midflight.sweep import Sweep
 
 FAST = """\

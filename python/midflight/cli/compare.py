@@ -97,7 +97,7 @@ def compare(
         if file is not None:
             _write(rows, file)
     if figure is not None:
-        from midflight.plot.migration import migration_figure
+        from midflight.plot.results.migration import migration_figure
 
         with open_result(Path(figure), binary=True) as picture:
             picture.write(migration_figure(rows, Path(figure).suffix))
@@ -135,7 +135,7 @@ def _migration(
         else [first + (last - first) * i / count for i in range(count)]
     )
     if figure is not None:
-        from midflight.plot.migration import check_file
+        from midflight.plot.results.migration import check_file
 
         check_file(Path(figure))
     return migration.compare_migration(

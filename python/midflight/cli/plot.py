@@ -359,13 +359,13 @@ def plot(
         "--no-captions": no_captions or None,
         "--csv": csv_file,
     }
-    from midflight.plot.delays import DELAY_CDF
-    from midflight.plot.options import choose_axes
-    from midflight.plot.plain import usual_of_folder
-    from midflight.plot.spread import SPREADS
-    from midflight.plot.style import check_format, chosen_style
+    from midflight.plot.common.options import choose_axes
+    from midflight.plot.common.plain import usual_of_folder
+    from midflight.plot.common.style import check_format, chosen_style
+    from midflight.plot.over_time.watched import OVER_TIME
+    from midflight.plot.results.delays import DELAY_CDF
+    from midflight.plot.results.spread import SPREADS
     from midflight.plot.usual import usual_kinds
-    from midflight.plot.watched import OVER_TIME
     from midflight.scenario import starter_names
 
     of_axes: Any = {
@@ -488,7 +488,7 @@ def plot(
     how: dict[str, Any] = {"run": number, "schemes": schemes or ()}
     how["policies"] = own_policies(policies)
     if suffix == PAGE:
-        from midflight.plot.page import page_html
+        from midflight.plot.page.html import page_html
 
         given = [
             (option, one)
@@ -569,13 +569,18 @@ def write_panels(
     **how: Any,
 ) -> None:
     """Write a figure of panels over time."""
-    from midflight.plot.marks import check_marks
-    from midflight.plot.panel_scales import slow_links
-    from midflight.plot.panels import over_time_figure, panel_rows, path_rows, shown_panels
-    from midflight.plot.room import HEAD
-    from midflight.plot.style import check_format, figure_bytes, labelled
-    from midflight.plot.together import repeated_lines
-    from midflight.plot.watched import longest, watch, without_requests
+    from midflight.plot.common.style import check_format, figure_bytes, labelled
+    from midflight.plot.over_time.marks import check_marks
+    from midflight.plot.over_time.panel_scales import slow_links
+    from midflight.plot.over_time.panels import (
+        over_time_figure,
+        panel_rows,
+        path_rows,
+        shown_panels,
+    )
+    from midflight.plot.over_time.room import HEAD
+    from midflight.plot.over_time.together import repeated_lines
+    from midflight.plot.over_time.watched import longest, watch, without_requests
 
     suffix = check_format(Path(out))
     check_marks(marks)
@@ -628,10 +633,10 @@ def write_delay_cdf(
     **how: Any,
 ) -> None:
     """Write a figure of how delays are distributed."""
-    from midflight.plot.delays import delay_figure, delay_spread
-    from midflight.plot.spread import spread_rows
-    from midflight.plot.style import check_format, figure_bytes
-    from midflight.plot.watched import watch
+    from midflight.plot.common.style import check_format, figure_bytes
+    from midflight.plot.over_time.watched import watch
+    from midflight.plot.results.delays import delay_figure, delay_spread
+    from midflight.plot.results.spread import spread_rows
 
     suffix = check_format(Path(out))
     how_run: Any = {"run": run, "schemes": schemes, "policies": policies}
@@ -657,10 +662,10 @@ def write_figure(
     **how: Any,
 ) -> None:
     """Write the figure of a run."""
-    from midflight.plot.history import histories
-    from midflight.plot.room import HEAD
-    from midflight.plot.run import run_figure, run_rows
-    from midflight.plot.style import check_format, figure_bytes
+    from midflight.plot.common.style import check_format, figure_bytes
+    from midflight.plot.over_time.history import histories
+    from midflight.plot.over_time.room import HEAD
+    from midflight.plot.over_time.run import run_figure, run_rows
 
     suffix = check_format(Path(out))
     found = histories(plan, flow=flow, run=run, schemes=schemes, policies=policies)
@@ -694,7 +699,7 @@ def plans_of_schemes(
     plan: Plan, flows: Sequence[str], schemes: Sequence[str], policies: Sequence[str] | None
 ) -> list[Plan]:
     """The scenario with each of the schemes for these flows, by default the first one."""
-    from midflight.plot.history import flow_key, planned
+    from midflight.plot.over_time.history import flow_key, planned
 
     defined = json.loads(plan.canonical)["flows"]
     keys = [key for flow in flows if (key := flow_key(defined, flow)) is not None]
@@ -706,7 +711,7 @@ def with_schemes(
     scenario: dict[str, Any], flow: str | None, schemes: Sequence[str]
 ) -> dict[str, Any]:
     """A scenario with a flow that has the parts of all the schemes, if there are any."""
-    from midflight.plot.history import flow_key
+    from midflight.plot.over_time.history import flow_key
 
     flows = scenario["flows"]
     if schemes:

@@ -35,10 +35,10 @@ def split_kinds(words: Sequence[str]) -> list[str]:
 def kinds_of(found: Sequence[str]) -> list[str]:
     """Return the kinds of a figure of runs."""
     from midflight.meant import or_all
-    from midflight.plot.delays import DELAY_CDF
-    from midflight.plot.run import KINDS
-    from midflight.plot.spread import SPREADS
-    from midflight.plot.watched import OVER_TIME
+    from midflight.plot.over_time.run import KINDS
+    from midflight.plot.over_time.watched import OVER_TIME
+    from midflight.plot.results.delays import DELAY_CDF
+    from midflight.plot.results.spread import SPREADS
 
     found = list(dict.fromkeys(found))
     of_its_own = (*KINDS, DELAY_CDF)
@@ -64,7 +64,7 @@ def check_schemes(
     `flows` are the names of the flows that get the schemes, by default the first one, `scenario` is
     the scenario in JSON; a study or a question has none, and one scheme.
     """
-    from midflight.plot.history import flow_key
+    from midflight.plot.over_time.history import flow_key
 
     defined = json.loads(scenario)["flows"] if scenario else {}
     keys = [key for flow in flows if (key := flow_key(defined, flow)) is not None]
@@ -81,8 +81,8 @@ def check_schemes(
 
 def check_yscale(scales: Mapping[str, str], kinds: Sequence[str]) -> None:
     """Refuse a scale that does not exist, and one for panels that have only one."""
-    from midflight.plot.options import check_scales
-    from midflight.plot.panel_scales import SCALED
+    from midflight.plot.common.options import check_scales
+    from midflight.plot.over_time.panel_scales import SCALED
 
     if scales and {*kinds}.isdisjoint(SCALED):
         raise UserError(f"--yscale is for panels over time: --kind {', '.join(SCALED)}")
@@ -92,10 +92,10 @@ def check_yscale(scales: Mapping[str, str], kinds: Sequence[str]) -> None:
 def result_kind(words: Sequence[str]) -> str:
     """Return the kind of a figure of results; exactly one is accepted."""
     from midflight.meant import did_you_mean
-    from midflight.plot.delays import DELAY_CDF
-    from midflight.plot.run import KINDS
-    from midflight.plot.spread import SPREADS
-    from midflight.plot.watched import OVER_TIME
+    from midflight.plot.over_time.run import KINDS
+    from midflight.plot.over_time.watched import OVER_TIME
+    from midflight.plot.results.delays import DELAY_CDF
+    from midflight.plot.results.spread import SPREADS
 
     accepted = ("median", *SPREADS)
     found = list(dict.fromkeys(words)) or ["median"]
@@ -144,7 +144,7 @@ def note_labels(labels: Mapping[str, str]) -> None:
     shows for several names.
     """
     from midflight.meant import did_you_mean
-    from midflight.plot.style import unused_labels
+    from midflight.plot.common.style import unused_labels
 
     unused = unused_labels()
     for text in dict.fromkeys(labels.values()):
@@ -188,8 +188,8 @@ def read_by_kind(option: str, words: Sequence[str], *, is_text: bool = True) -> 
     equals sign and no kind belongs to it.
     """
     from midflight.meant import or_all
-    from midflight.plot.run import PANELS
-    from midflight.plot.watched import OVER_TIME
+    from midflight.plot.over_time.run import PANELS
+    from midflight.plot.over_time.watched import OVER_TIME
 
     known = (*OVER_TIME, *PANELS)
     found: dict[str, str] = {}

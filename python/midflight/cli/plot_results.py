@@ -32,7 +32,8 @@ def plot_results(
     """Write the figure of a folder of results, without a kind the usual one; `texts` are its words,
     size and scales.
     """
-    from midflight.plot.axis import (
+    from midflight.plot.common.style import SERIES, check_format, figure_bytes
+    from midflight.plot.results.axis import (
         axis_data,
         axis_figure,
         axis_rows,
@@ -40,8 +41,8 @@ def plot_results(
         pooled_axes,
         pooled_flows,
     )
-    from midflight.plot.medians import has_few_medians
-    from midflight.plot.paired import (
+    from midflight.plot.results.medians import has_few_medians
+    from midflight.plot.results.paired import (
         by_value,
         check_comparison_axis,
         check_is_apart,
@@ -52,9 +53,8 @@ def plot_results(
         samples_of,
         source_of,
     )
-    from midflight.plot.spread import spread_figure, spread_of, spread_rows
-    from midflight.plot.style import SERIES, check_format, figure_bytes
-    from midflight.plot.tables import check_is_table, read_columns
+    from midflight.plot.results.spread import spread_figure, spread_of, spread_rows
+    from midflight.plot.results.tables import check_is_table, read_columns
     from midflight.plot.usual import Shown, maps_instead, usual_rows, usual_shown
 
     measured = value
@@ -179,8 +179,8 @@ def plot_results(
 
 def is_value(name: str) -> bool:
     """Whether a column has a measurement, or a change of it, and not the values of an axis."""
-    from midflight.plot.compared import CHANGES
-    from midflight.plot.names import is_measured
+    from midflight.plot.common.names import is_measured
+    from midflight.plot.results.compared import CHANGES
 
     return name in CHANGES or is_measured(name)
 
@@ -207,7 +207,7 @@ def note_unmet(
     kept: Mapping[str, Sequence[str]],
 ) -> None:
     """Print a note if some flows of a sweep were done before the handoff."""
-    from midflight.plot.axis import early_flows
+    from midflight.plot.results.axis import early_flows
     from midflight.unmet import MET
 
     early, every = early_flows(columns, measured, shown, kept)

@@ -18,7 +18,7 @@ from midflight.run_tables import csv_cell, rows
 if TYPE_CHECKING:
     from midflight._core import Plan
     from midflight.cli.watched import RunFiles
-    from midflight.plot.history import SetupSource
+    from midflight.plot.over_time.history import SetupSource
 
 __all__ = ["CsvOption", "FolderOption", "JsonOption", "Results", "produce", "result_folder"]
 

@@ -178,10 +178,10 @@ def runs_of_axes(
 ) -> Mapping[str, Any]:
     """Return what is drawn for each combination of the values of axes, by these values."""
     from midflight.cli.sweep import read_axes
-    from midflight.plot.axis import spaced
-    from midflight.plot.history import RunsOfAxes
-    from midflight.plot.names import column_name
-    from midflight.plot.style import SERIES
+    from midflight.plot.common.names import column_name
+    from midflight.plot.common.style import SERIES
+    from midflight.plot.over_time.history import RunsOfAxes
+    from midflight.plot.results.axis import spaced
     from midflight.sweep import axis_values
 
     values = {key: axis_values(key, one) for key, one in read_axes(axes).items()}

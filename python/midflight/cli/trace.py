@@ -193,7 +193,7 @@ def check(
 
     dress = {"--title": title, "--size": size, "--style": look, "--font": font}
     if out is not None:
-        from midflight.plot.style import check_format
+        from midflight.plot.common.style import check_format
 
         check_format(Path(out))
     elif given := [option for option, text in dress.items() if text is not None]:
@@ -256,8 +256,14 @@ def _draw(
     dress: Mapping[str, str | None],
 ) -> None:
     """Write the figure of this part of a recording, with these options of a figure."""
-    from midflight.plot.recorded import recording_figure
-    from midflight.plot.style import check_format, chosen_style, figure_bytes, is_paper, typeset
+    from midflight.plot.common.style import (
+        check_format,
+        chosen_style,
+        figure_bytes,
+        is_paper,
+        typeset,
+    )
+    from midflight.plot.over_time.recorded import recording_figure
 
     suffix = check_format(Path(out))
     drawn = [(name, what, *of) for name, what, _, of, _ in quantities(found, uplink) if of[0]]

@@ -15,7 +15,7 @@ from midflight.cli.result_files import result_folder, write_table
 
 if TYPE_CHECKING:
     from midflight._core import Setup
-    from midflight.plot.history import RunSource
+    from midflight.plot.over_time.history import RunSource
 
 __all__ = [
     "FlowOption",
@@ -120,7 +120,7 @@ class RunFiles:
                 f'--trace "{trace}" is a file; give a folder: each flow gets a file in it'
             )
         if plot is not None:
-            from midflight.plot.style import check_format
+            from midflight.plot.common.style import check_format
 
             check_format(Path(plot))
         self.folders = {"--trace": trace, "--pcap": pcap, "--qlog": qlog, "--samples": samples}
@@ -197,7 +197,7 @@ class RunFiles:
                     write_table(table, file)
             tell("samples", folder, list(tables))
         if (file := places["--plot"]) is not None:
-            from midflight.plot.style import check_format, figure_bytes
+            from midflight.plot.common.style import check_format, figure_bytes
             from midflight.plot.usual import usual_figure
 
             drawn = usual_figure(source, flow=self.flow, run=self.run)

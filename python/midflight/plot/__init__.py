@@ -14,20 +14,8 @@ matplotlib.
 matplotlib is imported when the first figure is drawn, not before.
 """
 
-from midflight.plot.axis import plot_axis
-from midflight.plot.bars import BarPanel, Bars, bar_panels, bar_plot
-from midflight.plot.delays import plot_delay_cdf
-from midflight.plot.figure import Dress, figure_of
-from midflight.plot.indicator import Curve, Curves, Indicator, Judged, indicator_plot
-from midflight.plot.lines import Line, LinePanel, line_plot
-from midflight.plot.messages import Message, Note, sequence_plot
-from midflight.plot.page import plot_page
-from midflight.plot.panels import plot_over_time
-from midflight.plot.quartiles import Series, quartile_plot
-from midflight.plot.run import plot_run
-from midflight.plot.spread import plot_spread
-from midflight.plot.states import State, Transition, state_plot
-from midflight.plot.style import (
+from midflight.plot.common.figure import Dress, figure_of
+from midflight.plot.common.style import (
     COLUMN_IN,
     DARK,
     LIGHT,
@@ -39,7 +27,19 @@ from midflight.plot.style import (
     Size,
     write_csv,
 )
-from midflight.plot.time_sequence import Mark, Panel, time_sequence_plot
+from midflight.plot.over_time.panels import plot_over_time
+from midflight.plot.over_time.run import plot_run
+from midflight.plot.page.html import plot_page
+from midflight.plot.papers.bars import BarPanel, Bars, bar_panels, bar_plot
+from midflight.plot.papers.indicator import Curve, Curves, Indicator, Judged, indicator_plot
+from midflight.plot.papers.lines import Line, LinePanel, line_plot
+from midflight.plot.papers.messages import Message, Note, sequence_plot
+from midflight.plot.papers.states import State, Transition, state_plot
+from midflight.plot.papers.time_sequence import Mark, Panel, time_sequence_plot
+from midflight.plot.results.axis import plot_axis
+from midflight.plot.results.delays import plot_delay_cdf
+from midflight.plot.results.quartiles import Series, quartile_plot
+from midflight.plot.results.spread import plot_spread
 
 __all__ = [
     "COLUMN_IN",

@@ -10,15 +10,15 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
-from midflight.plot.style import SERIES
+from midflight.plot.common.style import SERIES
 from midflight.refusal import refusal
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from midflight import MidflightError
-    from midflight.plot.history import RunSource
-    from midflight.plot.tables import Columns, TableSource
+    from midflight.plot.over_time.history import RunSource
+    from midflight.plot.results.tables import Columns, TableSource
 
 __all__ = [
     "Shown",
@@ -84,8 +84,8 @@ def usual_shown(
     """
     if not is_sweep(source):
         return shown
-    from midflight.plot.axis import kept_values, measured_flows, pooled_axes
-    from midflight.plot.tables import read_columns
+    from midflight.plot.results.axis import kept_values, measured_flows, pooled_axes
+    from midflight.plot.results.tables import read_columns
     from midflight.sweep_folder import read_definition
     from midflight.sweep_results import check_has_tables, is_sample, main_metrics, read_flows
 
@@ -155,7 +155,7 @@ def maps_instead(
     these are missing: runs that finish at some values are not pooled with those that do not. None
     if the medians pool none.
     """
-    from midflight.plot.axis import kept_values, pooled_axes
+    from midflight.plot.results.axis import kept_values, pooled_axes
 
     maps = usual_shown(source, "heatmap", asked, has_by=False, where=where)
     kept = kept_values(columns, where)
@@ -207,8 +207,8 @@ def usual_kinds(source: object, flows: Sequence[str] = ()) -> Sequence[str]:
     or a page of all flows, or of these, shows its users; panels over time if a link follows a
     recording, which is too long for a figure of segments; or else that.
     """
-    from midflight.plot.applications import OF_APPLICATIONS
-    from midflight.plot.history import flow_key
+    from midflight.plot.over_time.applications import OF_APPLICATIONS
+    from midflight.plot.over_time.history import flow_key
 
     sources = source.values() if isinstance(source, Mapping) else [source]
     # Runs on a kernel have a plan.
@@ -230,12 +230,12 @@ def usual_figure(source: RunSource, *, flow: str | None, run: int) -> Figure:
     """Draw a flow of a run as `midflight plot` does without options."""
     kinds = usual_kinds(source, [flow] if flow else [])
     if kinds == ("both",):
-        from midflight.plot.history import histories
-        from midflight.plot.run import run_figure
+        from midflight.plot.over_time.history import histories
+        from midflight.plot.over_time.run import run_figure
 
         return run_figure(histories(source, flow=flow, run=run))
-    from midflight.plot.panels import over_time_figure, shown_panels
-    from midflight.plot.watched import watch
+    from midflight.plot.over_time.panels import over_time_figure, shown_panels
+    from midflight.plot.over_time.watched import watch
 
     runs = watch(source, kinds=kinds, flows=[flow] if flow else [], run=run)
     window, panels = shown_panels(runs, kinds)
@@ -300,7 +300,7 @@ def usual_by(
     """Return the settings whose values have lines: the compared one, and others while the lines
     can be distinguished; samples only if they are among those that the sweep keeps `apart`.
     """
-    from midflight.plot.line_looks import is_of_schemes
+    from midflight.plot.common.line_looks import is_of_schemes
     from midflight.sweep_results import is_sample
 
     def is_apart(key: str) -> bool:
@@ -334,7 +334,7 @@ def _count_pooled(
     """Return how many axes are pooled that should not be, as what is compared, schemes, stacks and
     controllers, and how many settings are.
     """
-    from midflight.plot.line_looks import is_of_schemes
+    from midflight.plot.common.line_looks import is_of_schemes
     from midflight.sweep_results import is_sample
 
     pooled = [key for key in axes if len(axes[key]) > 1 and key not in (*shown, *by)]
@@ -351,7 +351,7 @@ def _check_are_apart(
     """Refuse a figure that would pool what is compared, schemes, stacks or controllers, as they
     have no room for lines.
     """
-    from midflight.plot.line_looks import is_of_schemes
+    from midflight.plot.common.line_looks import is_of_schemes
 
     for key, values in axes.items():
         if len(values) < 2 or key in (*shown, *by) or not (key == compare or is_of_schemes(key)):
@@ -374,7 +374,7 @@ def usual_maps(
     """Return the axes that are not pooled, as their values have maps: what is compared, and
     schemes, stacks and congestion controllers, as far as there is room.
     """
-    from midflight.plot.line_looks import is_of_schemes
+    from midflight.plot.common.line_looks import is_of_schemes
 
     apart = [key for key in axes if key == compare or is_of_schemes(key)]
     by: list[str] = []
@@ -388,6 +388,6 @@ def usual_maps(
 
 def _has_names(values: Sequence[str]) -> bool:
     """Whether values are names and not numbers with units."""
-    from midflight.plot.axis import axis_places
+    from midflight.plot.results.axis import axis_places
 
     return axis_places(list(values), "")[1] is not None

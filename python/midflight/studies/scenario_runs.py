@@ -93,7 +93,7 @@ class SetupsOf:
 
     def setup(self, number: int) -> Setup:
         """The first run of the plan of this number."""
-        from midflight.plot.history import run_of
+        from midflight.plot.over_time.history import run_of
 
         return run_of(self.plans[number], 0)
 

@@ -80,7 +80,7 @@ function groups(cuts, least) {
 const known = new WeakMap();
 /**
  * The edges of the intervals of means of a whole run: multiples of `step`, and the `cuts`, which no interval contains. They are those
- * of figures (`midflight/plot/bins.py`), and do not depend on what is shown.
+ * of figures (`midflight/plot/over_time/bins.py`), and do not depend on what is shown.
  */
 function edges(cuts, step, end) {
   const key = `${step} ${end}`;

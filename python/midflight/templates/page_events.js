@@ -1,5 +1,5 @@
 "use strict";
-/** What happens to packets, and timeouts, with the marks that they have in figures (`EVENTS` of midflight/plot/marks.py). */
+/** What happens to packets, and timeouts, with the marks that they have in figures (`EVENTS` of midflight/plot/over_time/marks.py). */
 const Events = (() => {
 const LOSSES = ["full", "broken", "radio", "node", "early"], TIMEOUTS = ["timeout", "spurious"];
 const SHAPES = { full: "cross", broken: "slashes", radio: "asterisk", node: "fork", early: "wye", marked: "plus", timeout: "down", spurious: "down", stalled: "span" };

@@ -1,8 +1,8 @@
 "use strict";
 /** The shapes of things on the graph and in its legend; each means one thing. */
 const Shapes = (() => {
-// Of lines, by their looks: the markers of figures (`SERIES` of midflight/plot/style.py). Flags are orders, triangles timeouts or late
-// frames, dashes ACKs; strokes are losses and marks, as in figures (midflight/plot/marks.py).
+// Of lines, by their looks: the markers of figures (`SERIES` of midflight/plot/common/style.py). Flags are orders, triangles timeouts or late
+// frames, dashes ACKs; strokes are losses and marks, as in figures (midflight/plot/over_time/marks.py).
 const ofLooks = ["circle", "square", "diamond", "pentagon", "tie", "star", "left", "right", "hexagon"];
 
 // Shapes with straight sides, by their corners around (0, 0).

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from midflight.plot import PAGE_IN, Drawing, Line, LinePanel, Series, line_plot, quartile_plot
-from midflight.plot.style import SERIES
+from midflight.plot.common.style import SERIES
 from midflight.results import Estimate, Quartiles, RunTable, quartiles
 from midflight.studies.careful_resume.claims import (
     APPENDIX_B,

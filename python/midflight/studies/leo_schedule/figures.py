@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from midflight.plot import PAGE_IN, Drawing, Line, LinePanel, line_plot
-from midflight.plot.style import SERIES
+from midflight.plot.common.style import SERIES
 from midflight.results import Estimate, mean_ci
 from midflight.studies.leo_schedule import scenarios as sc
 from midflight.studies.leo_schedule.claims import BBR3, CUTS, HOST, JUMPS, SCHEDULES, of_cuts

@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from midflight.plot import PAGE_IN, Drawing, Series, quartile_plot
-from midflight.plot.style import Look
+from midflight.plot.common.style import Look
 from midflight.results import Quartiles, RunTable, quartiles
 from midflight.studies.linux_handoffs.scenarios import (
     BREAKS,

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from midflight.plot import PAGE_IN, Drawing, Series, quartile_plot
-from midflight.plot.style import SERIES
+from midflight.plot.common.style import SERIES
 from midflight.results import Quartiles, quartiles
 from midflight.studies.related_work.claims import HANDED, KEPT, OPTION, SEMANTICS, after_s, took_s
 from midflight.studies.related_work.scenarios import (

@@ -1,0 +1,96 @@
+"""The numbers at logarithmic axes and colour bars: round ones, near both ends."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axis import Axis
+    from matplotlib.ticker import Locator
+
+__all__ = ["log_locator", "log_ticks", "plain_log"]
+
+#: The numbers of each decade, sparse ones first.
+_NUMBERS: Sequence[Sequence[float]] = (
+    (1,),
+    (1, 3),
+    (1, 2, 5),
+    (1, 2, 3, 5),
+    (1, 1.5, 2, 3, 5, 7),
+)
+#: Within a decade the ticks may also have equal distances, of these numbers: up to so many, or so
+#: many.
+_STEPS, _FEW_STEPS, _MANY_STEPS = (1, 2, 3, 5, 10), 6, 9
+#: An end is near a tick up to this share of the axis, ...
+_NEAR = 0.22
+#: ... and that is enough with so many ticks.
+_ENOUGH = 4
+#: The ticks of an axis that has room for fewer or more.
+_FEWEST, _MOST = 3, 9
+
+
+def log_ticks(low: float, high: float, most: int = _MOST) -> list[float]:
+    """Return at most so many round numbers, three or more, on a logarithmic axis with these ends.
+
+    They are the sparsest ones of which some are near both ends, or those that are nearest.
+    """
+    from matplotlib.ticker import LogLocator, MaxNLocator
+
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    decades = range(first, last + 1)
+    # As text, so that a number of any decade is the nearest one.
+    found = [[float(f"{one}e{at}") for at in decades for one in few] for few in _NUMBERS]
+    if high < 10 * low:
+        # Powers of ten and their parts may be too few.
+        for bins in (_FEW_STEPS, _MANY_STEPS):
+            equal = MaxNLocator(bins, steps=_STEPS).tick_values(low, high)
+            found.append([float(f"{one:.12g}") for one in equal])
+    chosen = [[one for one in each if low <= one <= high] for each in found]
+    scored = [(_gap(each, low, high), each) for each in chosen if 0 < len(each) <= most]
+    for gap, each in scored:
+        if gap <= _NEAR and len(each) >= min(_ENOUGH, most):
+            return each
+    if not scored:
+        every = LogLocator(numticks=most).tick_values(low, high)
+        return [float(one) for one in every if low <= one <= high]
+    return min(scored, key=lambda one: (one[0], -len(one[1])))[1]
+
+
+def _gap(ticks: Sequence[float], low: float, high: float) -> float:
+    """The way from an end to the first or last tick, the longer one, as a share of the axis."""
+    return max(math.log(ticks[0] / low), math.log(high / ticks[-1])) / math.log(high / low)
+
+
+def log_locator() -> Locator:
+    """Return what puts `log_ticks` at an axis, as many as its length has room for."""
+    from matplotlib.ticker import Locator
+
+    class LogTicks(Locator):
+        def __call__(self) -> Any:
+            return self.tick_values(*self.axis.get_view_interval())  # type: ignore[union-attr]
+
+        def tick_values(self, vmin: float, vmax: float) -> Any:
+            low, high = sorted((vmin, vmax))
+            if not 0 < low < high < math.inf:
+                return np.array([])
+            room = _MOST if self.axis is None else self.axis.get_tick_space()
+            return np.array(log_ticks(low, high, max(_FEWEST, min(_MOST, room))))
+
+    return LogTicks()
+
+
+def plain_log(axis: Axis, subs: Sequence[float] | None = None) -> None:
+    """Make an axis logarithmic, with plain numbers at its ticks: those times a power of ten, or
+    round ones that are near both ends.
+    """
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    (axis.axes.set_xscale if axis is axis.axes.xaxis else axis.axes.set_yscale)("log")
+    ticks = log_locator() if subs is None else LogLocator(base=10, subs=subs, numticks=9)
+    axis.set_major_locator(ticks)
+    axis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())

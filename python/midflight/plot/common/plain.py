@@ -1,0 +1,184 @@
+"""The names of the plain sender and of stacks in figures: they tell the congestion control."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, Protocol
+
+__all__ = [
+    "control_of_question",
+    "plain_control",
+    "plain_labels",
+    "plain_of_flows",
+    "plain_of_folder",
+    "stack_labels",
+    "usual_of_folder",
+]
+
+#: The scheme whose name does not say its congestion control, and the setting that replaces that.
+_PLAIN, _CONTROL = "sack", "congestion"
+#: Congestion controls that nobody would expect by that name, by the profile.
+_CONTROLS = {"linux": "CUBIC"}
+#: Other keys of a scenario on which it depends.
+_KEYS = ("profile", "stack", _CONTROL)
+#: The congestion controls of QUIC stacks as they are called, and those that stacks have if no other
+#: one is set.
+_QUIC_CONTROLS = {"cubic": "CUBIC", "newreno": "NewReno", "bbr": "BBR"}
+_USUAL_CONTROL, _USUAL_CONTROLS = "cubic", {"aioquic": "newreno"}
+
+
+def plain_control(scenario: Mapping[str, Any]) -> str:
+    """Return the congestion control that the plain scheme has in all flows of a scenario, in its
+    canonical form; "" if it is that of the name, unknown, or not the same in all.
+    """
+    from midflight._core import QUIC_STACKS
+
+    names, found = [*scenario["links"]], set()
+    for name, flow in scenario["flows"].items():
+        names.append(name)
+        stack, profile = flow.get("stack") or "midflight", flow.get("profile")
+        profile = profile or scenario["profile"]
+        if stack in QUIC_STACKS or profile == "quic":
+            # Such a sender has the name of its stack.
+            continue
+        is_usual = stack == "midflight" and not {_CONTROL} & {
+            *(scenario.get("set") or {}),
+            *(flow.get("set") or {}),
+        }
+        found.add(_CONTROLS.get(profile, "") if is_usual else "")
+    return found.pop() if len(found) == 1 and _PLAIN not in names else ""
+
+
+def control_of_question(question: object) -> str:
+    """Return the same of the runs of a question, or of a scenario with midflight's senders in the
+    lab; "" of a paper's figure.
+    """
+    if getattr(question, "stack", "") == "midflight":
+        return plain_control(getattr(question, "scenario", {}))
+    keywords = getattr(question, "keywords", {})
+    if _CONTROL in keywords.get("knobs", {}):
+        return ""
+    return _CONTROLS.get(keywords.get("profile", ""), "")
+
+
+def plain_labels(controls: Iterable[str]) -> Mapping[str, str]:
+    """Return the label of the plain scheme that has these congestion controls, if they are one."""
+    found = {*controls}
+    return {_PLAIN: f"{_PLAIN} ({found.pop()})"} if len(found) == 1 and "" not in found else {}
+
+
+class _Flow(Protocol):
+    """What is needed of a flow of a figure (`midflight.plot.over_time.history.History`)."""
+
+    plain: str
+
+
+def plain_of_flows(flows: Iterable[_Flow]) -> Mapping[str, str]:
+    """Return the label of the plain scheme in a figure of flows, if it is the same in all."""
+    return plain_labels(one.plain for one in flows)
+
+
+def plain_of_folder(source: object) -> Mapping[str, str]:
+    """Return the label of the plain scheme in the results of the folder of a sweep, or in a table
+    there, if no axis changes its congestion control; that of other tables is unknown.
+    """
+    asked = _definition(source)
+    if asked is None:
+        return {}
+    for key in asked["axes"]:
+        parts = key.split(".")
+        # The values of an axis may be whole flows.
+        if parts[-1] in _KEYS or (parts[0] == "flows" and len(parts) == 2):
+            return {}
+    return plain_labels([plain_control(asked["scenario"])])
+
+
+def stack_labels(scenario: Mapping[str, Any], axes: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Return the labels of stacks, and of flows that are tables, among the axes of a sweep of a
+    scenario in its canonical form: `midflight` is "TCP (CUBIC)", `quinn` "quinn (CUBIC)". What
+    another axis changes is not named, nor what differs between flows.
+    """
+    found: dict[str, str] = {}
+    for key, values in axes.items():
+        first, *rest = key.split(".")
+        if first != "flows" or rest[1:] not in ([], ["stack"]):
+            continue
+        varied = {one.rpartition(".")[2] for one in axes if one != key}
+        flows = [flow for name, flow in scenario["flows"].items() if rest[0] in ("*", name)]
+        for value in values:
+            table = {"stack": value} if rest[1:] else _table(value)
+            names = {_flow_name(scenario, flow, table, varied) for flow in flows if table}
+            if len(names) == 1:
+                found[value] = names.pop()
+    # Names that do not tell values apart are none.
+    return found if len({*found.values()}) == len(found) else {}
+
+
+def _table(text: str) -> dict[str, Any]:
+    """A table of TOML in one line; other texts are empty ones."""
+    try:
+        found = tomllib.loads(f"table = {text}")["table"]
+    except tomllib.TOMLDecodeError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _flow_name(
+    scenario: Mapping[str, Any], flow: Mapping[str, Any], table: Mapping[str, Any], varied: set[str]
+) -> str:
+    """What runs in a flow with the settings of a table, and its congestion control, if neither is
+    among the `varied` settings.
+    """
+    from midflight._core import QUIC_STACKS
+
+    own = {**flow, **table}
+    stack, scheme = own.get("stack") or "midflight", own.get("scheme") or _PLAIN
+    profile = own.get("profile") or scenario["profile"]
+    control = {**(scenario.get("set") or {}), **(own.get("set") or {})}.get(_CONTROL, "")
+    if scheme == _PLAIN and not control:
+        control = _CONTROLS.get(profile, "")
+    if stack in QUIC_STACKS:
+        name, known = stack, "" if "cc" in varied else own.get("cc")
+        control = known if known is not None else _USUAL_CONTROLS.get(stack, _USUAL_CONTROL)
+        control = _QUIC_CONTROLS.get(control, control)
+    elif stack != "midflight" or profile == "quic" or "profile" in varied:
+        name, control = stack if "stack" in table else scheme, ""
+    elif "stack" in table:
+        name = "TCP"
+        control = control if scheme == _PLAIN else scheme
+        control = "" if {"scheme", _CONTROL} & varied else control
+    else:
+        name, control = scheme, "" if _CONTROL in varied or scheme != _PLAIN else control
+    told = f"{name} ({control})" if control else name
+    # What else a table has.
+    rest = [one for key, one in table.items() if key not in ("stack", "scheme", "cc")]
+    return ", ".join([told, *map(str, rest)])
+
+
+def usual_of_folder(source: object) -> AbstractContextManager[None]:
+    """Return the context in which figures of the folder of a sweep, or of a table there, have its
+    labels of the plain sender and of stacks, and each value of an axis the look that it has among
+    all of them.
+    """
+    from midflight.plot.common.style import usually
+
+    asked = _definition(source)
+    if asked is None:
+        return usually({})
+    labels = stack_labels(asked["scenario"], asked["axes"])
+    return usually({**labels, **plain_of_folder(source)}, asked["axes"].values())
+
+
+def _definition(source: object) -> dict[str, Any] | None:
+    """The definition of the sweep in whose folder a source is; None for other sources."""
+    if not isinstance(source, str | Path):
+        return None
+    folder = Path(source).parent if Path(source).is_file() else Path(source)
+    if not (folder / "sweep.json").is_file():
+        return None
+    from midflight.sweep_folder import read_definition
+
+    return read_definition(folder)

@@ -1,0 +1,1 @@
+"""Figures of runs: segments over time, panels over time, delays, recordings."""

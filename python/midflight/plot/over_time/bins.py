@@ -1,0 +1,142 @@
+"""The intervals of means over time: a regular grid, cut where a path ends or begins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from midflight.plot.over_time.curves import Values
+
+__all__ = ["LEAST_SHARE", "Places", "bin_edges", "places_in", "stepped", "without_gaps"]
+
+Places = NDArray[np.int64]
+
+#: No interval at a cut is shorter than this share of the others, so that single packets do not make
+#: large means, and none is longer than the other one.
+LEAST_SHARE, _MOST_SHARE = 0.25, 1.5
+#: Two cuts that are near each other, such as the ends of an outage, and one near the beginning or
+#: the end, have an interval of this share or more between them: a mean over a longer one would hide
+#: that nothing arrives there, or be of two links.
+_LEAST_PAIR = 0.05
+
+
+def bin_edges(
+    window: tuple[float, float], interval: float, end_s: float, cuts: Sequence[float] = ()
+) -> Values:
+    """Return the edges of the intervals of a window, in seconds: multiples of `interval`, and the
+    `cuts`, ascending instants.
+
+    An edge of the grid that is nearer than a quarter of an interval to a cut is left out, unless an
+    interval would be longer than one and a half. Of cuts that are nearer than that to each other
+    the first and the last one count, or the first one alone if these are nearer than a twentieth;
+    cuts that are nearer than that to the beginning or the end do not. The last interval ends
+    with the flow, at `end_s`: where less than half an interval is left, it is longer.
+    """
+    first, end = int(window[0] / interval + 1e-9), min(end_s, window[1])
+    whole = int(end / interval + 1e-9)
+    grid: Values = interval * np.arange(first, whole + 1, dtype=np.float64)
+    every = grid
+    if end - whole * interval < 0.5 * interval and len(grid) > 1:
+        grid = grid[:-1]
+    if not len(grid) or end <= grid[0]:
+        return grid
+    least, shortest = LEAST_SHARE * interval, _LEAST_PAIR * interval
+    begin = max([float(grid[0]), *(one for one in cuts if one <= window[0])])
+    kept, near = [begin], [begin]
+    for group in _groups([one for one in cuts if one > begin], least):
+        is_long = group[-1] - group[0] >= shortest
+        ends = [group[0], group[-1]] if is_long else [group[0]]
+        kept += [one for one in ends if begin + shortest <= one <= end - shortest]
+        near += [group[0], group[-1]]
+    far = np.abs(grid[:, None] - np.array(near)).min(axis=1) >= least * (1 - 1e-9)
+    edges: Values = np.unique([*kept, *grid[far & (grid > begin)], end])
+    long = np.flatnonzero(np.diff(edges) > _MOST_SHARE * interval * (1 + 1e-9))
+    middles = (edges[long] + edges[long + 1]) / 2
+    again: Values = np.array([every[np.abs(every - one).argmin()] for one in middles])
+    return np.union1d(edges, again)
+
+
+def _groups(cuts: Sequence[float], least: float) -> Iterator[list[float]]:
+    """Cuts that are nearer than `least` to the next one, together."""
+    group: list[float] = []
+    for one in cuts:
+        if group and one - group[-1] >= least:
+            yield group
+            group = []
+        group.append(one)
+    if group:
+        yield group
+
+
+def places_in(edges: Values, time_s: Values) -> Places:
+    """Return the number of the interval of each time, which all lie within the edges."""
+    found: Places = np.searchsorted(edges, time_s, side="right").astype(np.int64) - 1
+    return np.clip(found, 0, len(edges) - 2)
+
+
+def stepped(
+    edges: Values,
+    numbers: Places,
+    columns: Sequence[Values],
+    gaps: Sequence[int] | Places = (),
+    ends: tuple[Values, Values] | None = None,
+) -> tuple[Values, list[Values]]:
+    """Return steps of the values of intervals, which have these ascending numbers: each holds from
+    the beginning of its interval to the next one.
+
+    After the last one, and those at the places `gaps`, the step ends with its interval, and a
+    missing value follows. `ends` are the times of the first and the last value in each interval:
+    the line then begins and ends there, also beside such a gap.
+    """
+    if not len(numbers):
+        return np.empty(0), [np.empty(0) for _ in columns]
+    gaps = np.asarray(gaps, np.int64)
+    # The value at the end of its interval, and a missing one.
+    again = np.sort(np.concatenate([np.arange(len(numbers)), gaps, gaps, [len(numbers) - 1]]))
+    is_first = np.diff(again, prepend=-1) > 0
+    begin, until = edges[numbers].copy(), edges[numbers + 1].copy()
+    if ends is not None:
+        first, last = ends
+        begins = np.append(0, gaps + 1)
+        begin[begins] = first[begins]
+        # It can be seen if it is a single value.
+        least = begin + 0.1 * (until - begin)
+        until[gaps] = np.maximum(last, least)[gaps]
+    time = np.where(is_first, begin[again], until[again])
+    # Of three equal places the last one, of two that at the very end has a value.
+    is_missing = ~is_first & np.append(again[1:] != again[:-1], True)
+    is_missing[-1] = False
+    found = [np.where(is_missing, np.nan, column[again]) for column in columns]
+    return time, found
+
+
+def without_gaps(
+    time: Values,
+    columns: Sequence[Values],
+    arrived: Values,
+    gaps: Sequence[tuple[float, float]],
+) -> tuple[Values, list[Values]]:
+    """Return steps that end where nothing can arrive: from the last of the ascending instants
+    `arrived` in a gap, or its beginning, to the first one after it there is a missing value.
+    """
+    for begin, end in gaps:
+        first, last = np.searchsorted(arrived, [begin, end], side="left")
+        stop = float(np.nextafter(arrived[last - 1], np.inf)) if last > first else begin
+        end = float(arrived[last]) if last < len(arrived) else end
+        before, until = np.searchsorted(time, [stop, end], side="right")
+        if before == 0 or before == len(time):
+            # The line begins later, or is over.
+            continue
+        if np.isnan(columns[0][until - 1]):
+            # It has ended.
+            continue
+        resumes = until < len(time)
+        at = [stop, stop, *([end] if resumes else [])]
+        pieces = []
+        for column in columns:
+            between = [column[before - 1], np.nan, *([column[until - 1]] if resumes else [])]
+            pieces.append(np.concatenate([column[:before], between, column[until:]]))
+        time, columns = np.concatenate([time[:before], at, time[until:]]), pieces
+    return time, [*columns]

@@ -1,0 +1,130 @@
+"""What is drawn of marks and steps that would not be told apart or seen in a panel over time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from midflight.plot.over_time.curves import Draw, Panel, Values
+from midflight.plot.over_time.marks import EVENTS, GROUPS
+from midflight.plot.over_time.room import Room
+
+__all__ = ["MOST_ROWS", "with_room", "without_many", "without_overlaps"]
+
+#: How far apart marks in a row are at least, in sizes of their kind. Timeouts are few and large.
+_APART = 1.2
+_APART_OF: Mapping[Draw, float] = {"timeout": 0.3, "spurious": 0.3}
+#: The least length of a step that stands alone, in points.
+_LEAST_STEP_PT = 3.0
+#: Rows of marks of more lines than this would take half of a panel.
+MOST_ROWS = 3
+#: What is told of rows that are left out.
+_OF_ROWS = {"losses": "lost packet", "timeouts": "timeout"}
+#: Of several lines those of a sequence are not marked if one of them has more of these marks that
+#: can be told apart: they would hide the lines.
+_MOST_BESIDE = 30
+_OF_SEQUENCE: Mapping[Draw, str] = {
+    "full": "lost to a full queue",
+    "retransmissions": "sent again",
+}
+
+
+def without_overlaps(panel: Panel, room: Room) -> Panel:
+    """Return a panel whose rows of marks have one of those of a kind that would cover each other.
+    How many there are stands beside the row. Timeouts that are close are seen as such.
+    """
+    curves = []
+    for one in panel.curves:
+        if one.in_row and one.draw in EVENTS:
+            event = EVENTS[one.draw]
+            least = _APART_OF.get(one.draw, _APART) * event.size * room.point_s
+            kept = _apart(one.time_s, least)
+            count = len(one.time_s)
+            one = replace(one, time_s=one.time_s[kept], value=one.value[kept], events=count)
+        curves.append(one)
+    return replace(panel, curves=curves)
+
+
+def _apart(time_s: Values, least: float) -> list[int]:
+    """The places of ascending times, each so far from the one before."""
+    found, place = [], 0
+    while place < len(time_s):
+        found.append(place)
+        place = max(place + 1, int(np.searchsorted(time_s, time_s[place] + least)))
+    return found
+
+
+def without_many(panel: Panel, room: Room, lines: int) -> Panel:
+    """Leave out rows of marks if the figure has many `lines`, and marks of a sequence that would
+    hide several lines; the panel's text has their numbers. Leave out lost ACKs, too, which would be
+    taken for lost data. Marks that are asked for are all there.
+    """
+    if panel.are_marks_asked:
+        return panel
+    curves = [one for one in panel.curves if one.draw != "acks"]
+    words = []
+    if lines > MOST_ROWS:
+        for group, what in _OF_ROWS.items():
+            marks = [one for one in curves if one.in_row and one.draw in GROUPS[group]]
+            if count := sum(len(one.time_s) for one in marks if one.draw != "stalled"):
+                words.append(f"{count:,} {what}{'s' * (count > 1)}")
+        curves = [one for one in curves if not one.in_row]
+    for draw, what in _OF_SEQUENCE.items() if panel.kind == "sequence" and lines > 1 else ():
+        marks = [one for one in curves if one.draw == draw]
+        least = _APART * EVENTS[draw].size * room.point_s
+        if any(len(_apart(one.time_s, least)) > _MOST_BESIDE for one in marks):
+            words.append(f"{sum(len(one.time_s) for one in marks):,} segments {what}")
+            curves = [one for one in curves if one.draw != draw]
+    said = f"not marked: {', '.join(words)}" if words else ""
+    detail = "; ".join(filter(None, (panel.detail, said)))
+    return replace(panel, curves=curves, detail=detail)
+
+
+def with_room(time_s: Values, value: Values, room: Room, *, of_intervals: bool = False) -> Values:
+    """Return the times of steps, those of steps that are too short to be seen further apart: of
+    parts between gaps, and of means or medians `of_intervals` above or below both of their
+    neighbours, or at a gap, which would be no more than an upright line. The latter take a part of
+    the time of the next one, or at a gap of the one before.
+    """
+    there = np.isfinite(value)
+    edges = np.flatnonzero(np.diff(there.astype(np.int8), prepend=0, append=0))
+    least = _LEAST_STEP_PT * room.point_s
+    found = _with_short_ones(time_s, value, room) if of_intervals else time_s.copy()
+    for first, end in zip(edges[::2], edges[1::2], strict=True):
+        # The gap begins at its end, or later.
+        last = min(int(end), len(time_s) - 1)
+        lacks = least - (time_s[last] - time_s[first])
+        if lacks > 0:
+            moved = slice(end - 1 if time_s[end - 1] == time_s[last] else last, last + 1)
+            found[moved] = time_s[moved] + lacks / 2
+            found[first] = time_s[first] - lacks / 2
+    ordered: Values = np.maximum.accumulate(found)
+    return ordered
+
+
+def _with_short_ones(time_s: Values, value: Values, room: Room) -> Values:
+    """The times of steps, with room for short ones between or beside others."""
+    found = time_s.copy()
+    if len(time_s) < 2:
+        return found
+    is_same = (value[1:] == value[:-1]) | (np.isnan(value[1:]) & np.isnan(value[:-1]))
+    starts = np.concatenate([[0], np.flatnonzero(~is_same) + 1])
+    level, begins = value[starts], time_s[starts]
+    length = np.diff(begins, append=time_s[-1])
+    # What is before the first one and behind the last one is a gap.
+    gap = np.full(1, np.nan)
+    above = level - np.concatenate([gap, level[:-1]]), level - np.concatenate([level[1:], gap])
+    has = np.isfinite(above[0]), np.isfinite(above[1])
+    beside = np.concatenate([gap, length[:-1]]), np.concatenate([length[1:], gap])
+    both, least = has[0] & has[1], _LEAST_STEP_PT * room.point_s
+    # Neighbours keep about as much as they give. No value is drawn before its time, such as that
+    # of an outage, but where a gap follows.
+    between = np.minimum(least, 2 / 3 * beside[1]) * (above[0] * above[1] > 0)
+    before, after = (np.minimum(least, one / 2) for one in beside)
+    target = np.select([both, has[0], has[1]], [between, before, after], 0.0)
+    lacks = np.maximum(0.0, target - length)
+    found[starts] -= np.where(has[1], 0.0, lacks)
+    found[starts[1:]] += np.where(has[1], lacks, 0.0)[:-1]
+    return found

@@ -1,0 +1,520 @@
+"""The axis of values of a panel over time: its ends, and whether it is logarithmic."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from midflight.plot.common.line_looks import look_of
+from midflight.plot.common.log_ticks import plain_log
+from midflight.plot.common.style import text_width
+from midflight.plot.over_time.curves import Curve, Panel, Peak, Stretch, Values
+from midflight.plot.over_time.history import NS_PER_S
+from midflight.plot.over_time.room import Room
+from midflight.plot.over_time.row_ticks import end_of_values
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = [
+    "CUT",
+    "SCALED",
+    "SPANS",
+    "end_of_axis",
+    "least_of",
+    "mark_cut_lines",
+    "off_scale",
+    "peak_words",
+    "peaks_off",
+    "scale_of",
+    "slow_links",
+    "with_one_scale",
+    "with_peaks",
+    "within_scale",
+]
+
+#: Kinds of curves that extend from one instant to another.
+SPANS = ("stalls", "bars")
+#: If the ratio of rates is larger, the axis is logarithmic.
+_WIDE = 12
+#: A rate that is so many times what the flows take is above the axis.
+_FAR = 2.5
+#: A rate below this share of the axis is hidden, if it is for this share of the time.
+_HIDDEN, _HIDDEN_FOR = 0.02, 0.02
+#: The panels whose axis of values may have either scale, and those for which a logarithmic one may
+#: be the usual one.
+SCALED = ("throughput", "rates", "queue", "delay", "rtt", "cwnd", "pipe", "bitrate", "frames")
+_MAY_BE_LOG = ("throughput", "rates", "delay", "rtt", "frames")
+#: The panels of rates, by the curves, and their quantity, whose rates decide on that.
+_OF_RATES = {"throughput": ("area", ""), "rates": ("steps", "pacing rate")}
+#: The panels of times whose axis leaves out rare long ones: it ends a little above this share of
+#: what is drawn as lines and bands, and of the maxima, in the time that is shown, if the longest is
+#: more than so much above that. Dots count as their 95 % in each of so many intervals.
+_OF_TIMES = ("delay", "rtt")
+_USUAL, _USUAL_MOST, _ABOVE, _RARE = 0.97, 0.94, 1.25, 1.6
+_INTERVALS = 90
+#: A median that is so many times the end of the axis is left out if it is alone.
+_ALONE = 2.0
+#: How far above the largest value that counts the axis ends.
+_MARGIN = 1.08
+#: An axis reaches a longest time that is no more than so many times its end.
+_NEAR_PEAK = 1.15
+#: What the longest time of a line is called in other panels than those of times.
+_MOST_OF = {"queue": "largest"}
+#: The group of the arrowheads at lines that leave the axis.
+CUT = "above the axis"
+#: The height of an arrowhead in points; those of a line that are nearer than this are one; and the
+#: size of the letters of their values, if there are no more than so many.
+_HEAD_PT, _JOINED_PT, _VALUE_PT, _MOST_VALUES = 3.6, 8.0, 5.5, 4
+#: How clear a value is of lines that go up beside its arrowhead, and how far it is moved for that.
+_CLEAR_PT, _MOST_BESIDE_PT = 1.5, 12.0
+
+
+def scale_of(axes: Axes, panel: Panel, yscale: str | None, above: float) -> None:
+    """The axis of values begins at zero, and ends with what counts: a window that was never limited
+    has a threshold far above it, a path that is faster than its flows a rate. Rows of marks take a
+    share of the height `above` that.
+    """
+    least = least_of(panel, yscale)
+    if panel.kind == "objects":
+        # The first one above, as a browser's tools draw it.
+        axes.set_ylim(max(_tops(panel)) + 0.7, -0.7)
+        return
+    if panel.kind == "sequence":
+        lines = [one for one in panel.curves if one.draw not in ("area", "limit")]
+        low = min((float(one.value.min()) for one in lines if len(one.value)), default=0.0)
+        height = _tops(panel)[0] - low or 1.0
+        axes.set_ylim(low - 0.04 * height, low + 1.04 * height / (1 - above))
+        return
+    if least is not None:
+        # Beside large values the usual ones would not be visible.
+        plain_log(axes.yaxis)
+        axes.set_ylim(least, end_of_axis(panel, yscale, above))
+        axes.set_ylabel(panel.what.removesuffix(")") + ", log)")
+        return
+    axes.set_ylim(0, end_of_axis(panel, yscale, above))
+
+
+def end_of_axis(panel: Panel, yscale: str | None, above: float) -> float:
+    """Where an axis of values ends that has room for rows of marks `above` these, a share of its
+    height.
+    """
+    least = least_of(panel, yscale)
+    most, behind = _tops(panel)
+    if least is None:
+        most = _with_near_peaks(panel, _cut_at(panel, yscale) or most)
+    # A logarithmic axis has room for both.
+    if most == 0 or behind <= _FAR * most or least is not None:
+        most = max(most, behind)
+    if least is not None:
+        return float(most * (1.3 * most / least) ** (above / (1 - above)) * 1.3)
+    return _MARGIN * most / (1 - above) or 1.0
+
+
+def least_of(panel: Panel, yscale: str | None) -> float | None:
+    """Where the axis of values begins if it is logarithmic, as is asked for or as the values need
+    it; otherwise None.
+    """
+    found = None
+    if panel.kind in _MAY_BE_LOG and yscale != "linear" and not _is_unused(panel):
+        is_rate = panel.kind in _OF_RATES
+        found = _least_rate(panel) if is_rate else _least_time(panel, yscale)
+    most, _ = _tops(panel)
+    if found is None and panel.kind in SCALED and yscale == "log" and most > 0:
+        areas = [one for one in panel.curves if one.draw == "area"]
+        lines = [one for one in panel.curves if one.draw not in ("area", "limit")]
+        found = min(_least_above_0(areas) / 10, _least_above_0(lines) / 1.3, most)
+    return found
+
+
+def slow_links(
+    panel: Panel, yscale: str | None, stretches: Sequence[Stretch], top: float | None = None
+) -> str:
+    """What to say of links that are for some time so slow that their rate, and what the flows take
+    of it, are a line at the foot of a linear axis of throughputs, as in an outage; "" of none.
+
+    The axis ends at `top` if that was asked for; `stretches` are the times in which each link is in
+    use.
+    """
+    if panel.kind != "throughput" or least_of(panel, yscale) is not None:
+        return ""
+    most, behind = _tops(panel)
+    top = top or (behind if behind <= _FAR * most else most)
+    starts = np.array([one.from_ns for one in stretches]) / NS_PER_S
+    found: dict[str, list[float]] = {}
+    for one in (one for one in panel.curves if one.draw == "area"):
+        lasts, begins, rates = np.diff(one.time_s), one.time_s[:-1], one.value[:-1]
+        is_hidden = (rates > 0) & (rates < _HIDDEN * top)
+        if lasts[is_hidden].sum() <= _HIDDEN_FOR * lasts.sum():
+            continue
+        # A mean begins with its link.
+        places = np.searchsorted(starts, begins[is_hidden] + 1e-9, side="right") - 1
+        for place, rate in zip(places.tolist(), rates[is_hidden].tolist(), strict=True):
+            name = stretches[place].link if 0 <= place < len(stretches) else ""
+            found.setdefault(name or "the link in use", []).append(rate)
+    words = []
+    for name, each in found.items():
+        least, most_rate = _three_digits(min(each)), _three_digits(max(each))
+        down = "" if least == most_rate else "down to "
+        words.append(f"{name}: {down}{least} Mbit/s")
+    return "; ".join(words)
+
+
+def with_one_scale(panels: Sequence[Panel], yscale_of: Callable[[Panel], str | None]) -> list[str]:
+    """Return the kinds of panels of times whose axes are logarithmic because another one's is: the
+    same delays would look different on two scales. Those for which a scale is given have that.
+    """
+    free = [one for one in panels if one.kind in _OF_TIMES and yscale_of(one) is None]
+    are_log = [least_of(one, None) is not None for one in free]
+    return [one.kind for one, is_log in zip(free, are_log, strict=True) if any(are_log) > is_log]
+
+
+def _is_unused(panel: Panel) -> bool:
+    """Whether the flows take only a small part of each rate that the path has: none of them needs
+    to be seen beside the flows.
+    """
+    rates = [one.value[one.value > 0] for one in panel.curves if one.draw == "area"]
+    least = min((float(one.min()) for one in rates if len(one)), default=0.0)
+    return panel.kind == "throughput" and least > _FAR * _tops(panel)[0] > 0
+
+
+def _tops(panel: Panel) -> tuple[float, float]:
+    """The largest value of the lines of a panel, and of the areas behind them."""
+
+    def top(curves: Sequence[Curve]) -> float:
+        # The ends of bars and stalls are times.
+        levels = [
+            (one.value,) if one.draw in SPANS else (one.most, one.high, one.value)
+            for one in curves
+            if not one.in_row
+        ]
+        ends = [next(v for v in each if v is not None) for each in levels]
+        known = [float(np.nanmax(one)) for one in ends if len(one) and not np.isnan(one).all()]
+        return max(known, default=0.0)
+
+    lines = [one for one in panel.curves if one.draw not in ("area", "limit")]
+    return top(lines), top([one for one in panel.curves if one.draw == "area"])
+
+
+def with_peaks(panel: Panel, repeated: Collection[str] = ()) -> Panel:
+    """Return a panel of times with the longest one of each line, also if its lines are drawn
+    without their maxima, or of queues that are without bands. Lines that are `repeated` have those
+    of another one.
+    """
+    is_of_queues = panel.kind == "queue" and not panel.has_bands
+    if panel.kind not in _OF_TIMES and not is_of_queues:
+        return panel
+    peaks = []
+    for one in panel.curves:
+        most = one.high if is_of_queues else one.most
+        values = one.value if most is None else most
+        if one.in_row or one.label in repeated or np.isnan(values).all():
+            continue
+        at = int(np.nanargmax(values))
+        peaks.append(Peak(float(values[at]), one.label, float(one.time_s[at]), one.look))
+    peaks.sort(key=lambda one: -one.value)
+    # A line may have several curves.
+    longest = {one.label: one for one in reversed(peaks)}
+    return replace(panel, peaks=[one for one in peaks if one is longest[one.label]])
+
+
+def _peaks_above(panel: Panel, yscale: str | None) -> list[Peak]:
+    """The longest times of lines that are above all that the axis is made for: those are told, but
+    for those that it has room for and that are drawn. Queues that are drawn as means are all told.
+    """
+    top, _ = _tops(panel)
+    if panel.kind == "queue":
+        # The mean of a full queue may be small, and that of any other line large.
+        shown = {one.label: one.value for one in panel.curves if one.draw == "queue"}
+        if all(one.value <= np.nanmax(shown[one.label], initial=0) for one in panel.peaks):
+            return []
+        return [*panel.peaks]
+    reached = top
+    if least_of(panel, yscale) is None:
+        top = _cut_at(panel, yscale) or top
+        reached = _with_near_peaks(panel, top)
+
+    def is_drawn(peak: Peak) -> bool:
+        mine = (one for one in panel.curves if one.label == peak.label and not one.in_row)
+        return peak.value <= _MARGIN * reached and max(map(_top, mine)) >= peak.value
+
+    return [one for one in panel.peaks if one.value > _MARGIN * top and not is_drawn(one)]
+
+
+def _with_near_peaks(panel: Panel, most: float) -> float:
+    """What an axis has to reach, with the longest times that are a little above that."""
+    near = (one.value for one in panel.peaks if one.value <= _NEAR_PEAK * _MARGIN * most)
+    return max([most, *near])
+
+
+def peak_words(panel: Panel, yscale: str | None, off: Sequence[Peak] = ()) -> str:
+    """What to say of the longest times of the lines that are above the axis, unless their values
+    stand beside their arrowheads (`peaks_off`), and of the largest queues: from where to where they
+    are.
+    """
+    told = _peaks_above(panel, yscale)
+    if not told or 0 < len(off) <= _MOST_VALUES:
+        return ""
+    # In the unit of the axis.
+    ends = dict.fromkeys(_three_digits(told[place].value) for place in (-1, 0))
+    return f"{_MOST_OF.get(panel.kind, 'longest')}: {' to '.join(ends)} {panel.unit}"
+
+
+def _three_digits(value: float) -> str:
+    """A number with three digits of interest, in words without a power of ten."""
+    digits = 2 - math.floor(math.log10(value)) if value > 0 else 0
+    value = round(value, digits)
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+
+
+def peaks_off(panel: Panel, yscale: str | None, top: float, room: Room) -> list[Peak]:
+    """Return the peaks of the lines of a panel of times above the end of its axis, `top`: one for
+    each time for which a line leaves it, those that are near each other together; and the longest
+    times that the axis has room for, but that are not drawn.
+    """
+    first, last = room.window
+    told = _peaks_above(panel, yscale)
+    found: list[Peak] = []
+    for peak in panel.peaks if panel.kind in _OF_TIMES else ():
+        mine = [one for one in panel.curves if one.label == peak.label and not one.in_row]
+        # From when to when, and how high.
+        over: list[tuple[float, float, float]] = []
+        for one in mine:
+            ends = (one.most, one.high, one.value)
+            drawn = next(values for values in ends if values is not None)
+            is_held = one.draw == "steps"
+            until = np.append(one.time_s[1:], one.time_s[-1:]) if is_held else one.time_s
+            above = (drawn > top) & (until >= first) & (one.time_s <= last)
+            columns = (np.maximum(one.time_s, first), until, drawn)
+            over += zip(*(column[above].tolist() for column in columns), strict=True)
+        if peak.value > top or (peak in told and max(map(_top, mine)) < peak.value):
+            # The interval of the first one may begin before the time that is shown.
+            at = min(max(peak.time_s, first), last)
+            over.append((at, at, peak.value))
+        group: list[tuple[float, float, float]] = []
+        for one_over in [*sorted(over), (math.inf, math.inf, 0.0)]:
+            near = max((end for _, end, _ in group), default=0.0) + _JOINED_PT * room.point_s
+            if group and one_over[0] > near:
+                at, _, value = max(group, key=lambda part: part[2])
+                found.append(peak._replace(value=value, time_s=at))
+                group = []
+            group.append(one_over)
+    return sorted(found, key=lambda one: one.time_s)
+
+
+def mark_cut_lines(axes: Axes, peaks: Sequence[Peak], unit: str, above: float = 0.0) -> None:
+    """Put arrowheads below the upper edge, or below rows of marks that take a share of the height
+    `above`, in the colours of the lines, at the `peaks_off`; beside few ones are their values in
+    this unit. Those that would cover each other are one below the other.
+
+    One that the axis has room for has its arrowhead at its height.
+    """
+    from matplotlib.transforms import offset_copy
+
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    top, (first, last) = end_of_values(axes, above), axes.get_xlim()
+    point = (last - first) * figure.dpi / (72 * axes.get_window_extent().width)
+    has_values = len(peaks) <= _MOST_VALUES
+    line_pt = _VALUE_PT + 0.5 if has_values else _HEAD_PT
+    taken: list[tuple[float, float, int]] = []
+    tall = 72 * (1 - above) * axes.get_window_extent().height / figure.dpi
+    lines = [one for one in axes.lines if one.get_gid() != CUT and np.size(one.get_xdata()) > 2]
+
+    def high_lines(height_pt: float) -> list[float]:
+        """The times at which a line comes so near the upper edge, or nearer, and leaves it."""
+        low = top - height_pt * (top - axes.get_ylim()[0]) / tall
+        found: set[float] = set()
+        for one in lines:
+            at = np.asarray(one.get_xdata(), np.float64)
+            high = np.flatnonzero(np.asarray(one.get_ydata(), np.float64) > low)
+            found.update(at[high].tolist(), at[np.minimum(high + 1, len(at) - 1)].tolist())
+        return sorted(found)
+
+    for peak in peaks:
+        text = f"{_three_digits(peak.value)} {unit}" if has_values else ""
+        long = 1.5 * _HEAD_PT + text_width(text, _VALUE_PT) if text else _HEAD_PT
+        at = (peak.time_s - first) / point
+        is_left = at + long > (last - first) / point
+        low = at + _HEAD_PT / 2 - long if is_left else at - _HEAD_PT / 2
+        level = 0
+        while any(low < b and low + long > a and level == of for a, b, of in taken):
+            level += 1
+        taken.append((low, low + long, level))
+        colour = look_of(4 if peak.look is None else peak.look).colour
+        place = (peak.time_s, min(peak.value, top))
+        # Their tips are within the panel, away from the text above it.
+        down = line_pt * (level + 0.5)
+        height = down + _VALUE_PT / 2 + (top - place[1]) * tall / (top - axes.get_ylim()[0])
+        beside = 0.8 * _HEAD_PT
+        if not is_left:
+            beside = _right_of([(one - first) / point - at for one in high_lines(height)], beside)
+        how: Any = {"ls": "none", "marker": "^", "ms": _HEAD_PT, "mew": 0, "color": colour}
+        how |= {"transform": offset_copy(axes.transData, figure, y=-down, units="points")}
+        axes.plot([place[0]], [place[1]], **how, clip_on=False, zorder=7, gid=CUT)
+        if text:
+            axes.annotate(
+                text,
+                place,
+                xytext=(-beside if is_left else beside, -down),
+                textcoords="offset points",
+                fontsize=_VALUE_PT,
+                color=colour,
+                ha="right" if is_left else "left",
+                va="center_baseline",
+                bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.3},
+                zorder=6.5,
+                annotation_clip=False,
+            )
+
+
+def _right_of(strokes_pt: Sequence[float], beside_pt: float) -> float:
+    """How far from an arrowhead its value begins: clear of lines that go up there."""
+    for stroke in strokes_pt:
+        if beside_pt - _CLEAR_PT < stroke < min(beside_pt, _MOST_BESIDE_PT) + _CLEAR_PT:
+            beside_pt = stroke + _CLEAR_PT
+    return beside_pt
+
+
+def _top(one: Curve) -> float:
+    """The largest value of a line, its band and its maxima, as far as it has them."""
+    each = (one.value, one.high, one.most)
+    known = [float(np.nanmax(v)) for v in each if v is not None and not np.isnan(v).all()]
+    return max(known, default=0.0)
+
+
+def _cut_at(panel: Panel, yscale: str | None) -> float | None:
+    """Where a linear axis of times ends that leaves out the longest ones; None if it shows all.
+
+    Of medians it leaves out only one interval alone that is far above its neighbours.
+    """
+    if panel.kind not in _OF_TIMES or not panel.peaks or yscale is not None:
+        return None
+    usual = _usual_time(panel)
+    most = panel.peaks[0].value
+    if not most > _RARE * usual > 0:
+        return None
+    cut = _ABOVE * usual
+    lines = (one for one in panel.curves if one.draw == "steps" and not one.in_row)
+    cut = max([cut, *(_top_of_medians(one, cut) for one in lines)])
+    return cut if cut < most else None
+
+
+def _top_of_medians(line: Curve, cut: float) -> float:
+    """The largest median but for those far above a cut whose neighbours are below it."""
+    known = line.value[~np.isnan(line.value)]
+    values = known[np.append(True, known[1:] != known[:-1])] if len(known) else known
+    above = np.pad(values > cut, 1)
+    is_alone = (values > _ALONE * cut) & ~above[:-2] & ~above[2:]
+    return float(values[~is_alone].max(initial=0.0))
+
+
+def _usual_time(panel: Panel) -> float:
+    """What the lines of times, and what is drawn around them, reach but for a small share of the
+    time.
+    """
+    found = [0.0]
+    for one in panel.curves:
+        known = ~np.isnan(one.value)
+        if one.in_row or not known.any():
+            continue
+        if one.draw == "dots":
+            edges = np.linspace(one.time_s[0], one.time_s[-1] + 1e-9, _INTERVALS + 1)
+            places = np.searchsorted(edges, one.time_s, side="right")
+            parts = np.split(one.value, np.flatnonzero(np.diff(places)) + 1)
+            tops = np.array([np.quantile(part, 0.95) for part in parts])
+            found.append(float(np.quantile(tops, _USUAL)))
+            continue
+        lasts = np.append(np.diff(one.time_s), 0.0)
+        for values, share in ((one.value, _USUAL), (one.high, _USUAL), (one.most, _USUAL_MOST)):
+            if values is not None:
+                found.append(_quantile(values[known], lasts[known], share))
+    return max(found)
+
+
+def _quantile(values: Values, weights: Values, share: float) -> float:
+    """The least value that this share of the weights have at most."""
+    order = np.argsort(values)
+    reached = np.cumsum(weights[order])
+    place = int(np.searchsorted(reached, share * reached[-1]))
+    return float(values[order][min(place, len(values) - 1)])
+
+
+def off_scale(panel: Panel, top: float | None = None) -> str:
+    """What to say of a rate that is above the axis, as it is far above what the flows take of it.
+    The axis ends at `top` if that was asked for.
+    """
+    level = _level(panel, top)
+    if level is None:
+        return ""
+    areas = [one.value for one in panel.curves if one.draw == "area"]
+    rates = np.concatenate(areas)
+    high, low = float(np.nanmax(rates)), float(np.nanmin(rates[rates > level]))
+    highest = _three_digits(high)
+    span = highest if low > 0.99 * high else f"{_three_digits(low)} to {highest}"
+    some = " for a part of the time" if np.any((rates > 0) & (rates <= level)) else ""
+    return f"the link's rate is {span} Mbit/s{some}, above the axis"
+
+
+def _level(panel: Panel, top: float | None) -> float | None:
+    """The end of the axis of rates if the path's rates are not all below it."""
+    most, behind = _tops(panel)
+    if panel.kind != "throughput" or most == 0:
+        return None
+    if top is not None:
+        return top if behind > top else None
+    return _MARGIN * most if behind > _FAR * most else None
+
+
+def within_scale(panel: Panel, yscale: str | None, top: float | None = None) -> list[Curve]:
+    """The curves of a panel without rates that are always above the axis, which ends at `top` if
+    that was asked for: their areas would only be a grey panel.
+    """
+    level = None if least_of(panel, yscale) is not None else _level(panel, top)
+    return [
+        one
+        for one in panel.curves
+        if level is None or one.draw != "area" or np.any((one.value > 0) & (one.value <= level))
+    ]
+
+
+def _least_rate(panel: Panel) -> float | None:
+    """Where the axis of rates begins that has to be logarithmic, as the path, or a sender, is for a
+    good part of the time far slower than at its best; none otherwise.
+    """
+    curves = panel.curves
+    for one in (one for one in curves if (one.draw, one.quantity) == _OF_RATES[panel.kind]):
+        lasts, rates = np.diff(one.time_s), one.value[:-1]
+        there = (rates > 0) & (lasts > 0)
+        lasts, rates = lasts[there], rates[there]
+        if len(rates) and lasts[rates * _WIDE < rates.max()].sum() > 0.2 * lasts.sum():
+            # The least throughput of each flow is seen, too.
+            steps = [one for one in curves if one.draw == "steps"]
+            return min(float(rates.min()) / 10, _least_above_0(steps) / 1.3)
+    return None
+
+
+def _least_above_0(curves: Iterable[Curve]) -> float:
+    """The least value above 0 of curves that are drawn at their values, or infinity."""
+    each = (one.value for one in curves if not (one.in_row or one.draw in SPANS))
+    least = (float(values[values > 0].min(initial=np.inf)) for values in each)
+    return min(least, default=math.inf)
+
+
+def _least_time(panel: Panel, yscale: str | None) -> float | None:
+    """The beginning of a logarithmic axis of times, which is needed if most times are far below the
+    longest, but for rare ones that the axis leaves out; otherwise None.
+    """
+    curves = [one for one in panel.curves if not one.in_row]
+    values = np.concatenate([one.value for one in curves])
+    known = np.concatenate([one.value if one.low is None else one.low for one in curves])
+    known = known[known > 0]
+    tops = (one.value if one.most is None else one.most for one in curves)
+    most = _cut_at(panel, yscale) or max(float(np.nanmax(one)) for one in tops)
+    if not known.size or most <= _WIDE * float(np.nanmedian(values)):
+        return None
+    return float(np.nanmin(known)) / 1.3

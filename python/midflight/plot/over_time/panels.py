@@ -1,0 +1,602 @@
+"""Panels over time, one above the other: throughput, queues, delays, windows of several flows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+from midflight.plot.common.figure import (
+    SMALL_PT,
+    Dress,
+    check_dress,
+    dressed,
+    finish_panels,
+    write_figure,
+)
+from midflight.plot.common.legends import joined_timeouts
+from midflight.plot.common.line_looks import look_of
+from midflight.plot.common.options import check_scales
+from midflight.plot.common.plain import plain_of_flows
+from midflight.plot.common.style import (
+    PAGE_IN,
+    Size,
+    captioned,
+    check_format,
+    chosen_axes,
+    labelled,
+    size_in,
+    style,
+    usually,
+    wrapped,
+)
+from midflight.plot.over_time.band import (
+    band_height,
+    draw_band,
+    draw_handovers,
+    has_changes,
+    unnamed_entries,
+)
+from midflight.plot.over_time.crowded import MOST_ROWS, without_many, without_overlaps
+from midflight.plot.over_time.curves import Curve, Panel, Peak
+from midflight.plot.over_time.followed import time_title
+from midflight.plot.over_time.history import NS_PER_S, RunSource, time_shown
+from midflight.plot.over_time.holes import Hole
+from midflight.plot.over_time.link_rates import paths_of
+from midflight.plot.over_time.marks import EVENTS, PLAYBACK, STALL
+from midflight.plot.over_time.panel_scales import (
+    SCALED,
+    end_of_axis,
+    least_of,
+    mark_cut_lines,
+    off_scale,
+    peak_words,
+    peaks_off,
+    scale_of,
+    slow_links,
+    with_one_scale,
+    with_peaks,
+    within_scale,
+)
+from midflight.plot.over_time.room import (
+    HEAD,
+    MOST_MARKS,
+    NO_ROWS,
+    WITHOUT,
+    Room,
+    draw_holes,
+    draw_outages,
+    seen_holes,
+    shade_spans,
+    show_time,
+)
+from midflight.plot.over_time.row_ticks import end_below_rows
+from midflight.plot.over_time.stalls import without_short_stalls
+from midflight.plot.over_time.strokes import (
+    LINES,
+    PANEL_IN,
+    STROKED,
+    Stroke,
+    draw_curve,
+    draw_in_row,
+    draw_row_names,
+    is_stroked,
+    line_sample,
+    row_height,
+    rows_of,
+    share_above,
+    usual_line,
+)
+from midflight.plot.over_time.teeth import without_teeth
+from midflight.plot.over_time.together import (
+    LINE_PT,
+    repeated_lines,
+    styles_of,
+    take_turns,
+    widths_of,
+)
+from midflight.plot.over_time.watched import (
+    OVER_TIME,
+    Stretch,
+    WatchedRun,
+    list_kinds,
+    longest,
+    panels_of,
+    watch,
+    without_requests,
+)
+from midflight.refusal import names_arguments, refusal
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from midflight.policy import Policies
+
+__all__ = [
+    "HEAD",
+    "has_bands",
+    "over_time_figure",
+    "panel_rows",
+    "path_rows",
+    "plot_over_time",
+    "shown_panels",
+]
+
+#: The height in inches of what stands around the panels.
+_AROUND_IN = 0.85
+#: Height of a line of the text above a panel, in inches.
+_LINE_IN = 0.13
+#: Rows of marks that one panel has, and the panels with these, that in which they mean most first.
+_ROWS_ONCE: Sequence[tuple[Sequence[str], Sequence[str]]] = (
+    (
+        (EVENTS["timeout"].label, EVENTS["spurious"].label, STALL),
+        ("throughput", "cwnd", "sequence", "pipe", "queue"),
+    ),
+    ((PLAYBACK,), ("buffer", "bitrate")),
+)
+#: Times without a link, where they differ between the lines: width in points, and words if some
+#: are outages.
+_GAP_PT, _GAP = 3.6, "no link or outage"
+
+
+@names_arguments
+def plot_over_time(
+    source: RunSource | Mapping[str, RunSource],
+    path: str | Path,
+    kinds: str | Sequence[str] = ("throughput", "queue"),
+    *,
+    flows: Sequence[str] = (),
+    run: int = 0,
+    schemes: Sequence[str] = (),
+    policies: Policies | None = None,
+    from_s: float | None = None,
+    until_s: float | None = None,
+    interval_s: float | None = None,
+    yscale: str | Mapping[str, str] | None = None,
+    marks: Sequence[str] | None = None,
+    bands: bool | None = None,
+    title: str | None = None,
+    size: Size | None = None,
+    **dress: Unpack[Dress],
+) -> Path:
+    """Draw panels over time of a run's flows into a .png, .svg, .pdf or .pgf file; return its path.
+
+    `kinds`, one or several, are "throughput" (of packets that arrive at the receiver, with
+    headers), "rates" (the pacing rate of a sender, and samples of its delivery rate), "queue"
+    (packets at the access links, including the one in transmission), "delay" (one way), "rtt"
+    (samples of the sender), "cwnd", "pipe" (the sender's estimate of the segments in the network)
+    and "sequence". For applications there are "bitrate" (of the segments of a video, from their
+    requests on), "buffer" (seconds of video, and stalls of the playback), "frames" (the delay of
+    each frame of a call, at the instant at which it was created) and "objects" (objects of a page,
+    from the request until they are read).
+
+    `flows` are names of flows (default: all flows; with several `schemes` the first flow, and the
+    schemes replace its scheme). A throughput is a mean of `interval_s` seconds. The default is the
+    next round number above a 90th of the time shown, or the step of a recording that the link
+    follows if that is shorter. `yscale` is "linear" or "log", or a mapping of kinds to these; the
+    default is linear, and for throughputs, delays and RTTs logarithmic where a linear axis would
+    hide a part. `marks` are the events to be marked, some of "retransmissions", "losses", "ecn" and
+    "timeouts" (default: all; an empty list for none). With `bands` lines have ranges and maxima
+    (default: where there is one line). Several sources by their names are drawn together,
+    each with all flows if that is up to six lines, or with one of them. The other arguments are
+    those of `plot_run`.
+
+    Raises `MidflightError` for an invalid argument, `OSError` for a file that cannot be written.
+    """
+    check_dress(plot_over_time, dress)
+    check_format(path)
+    kinds = list_kinds(kinds)
+    if not kinds:
+        accepted = ", ".join(OVER_TIME)
+        raise refusal(
+            f"no kind of panel is given; expected one or several of {accepted}",
+            name="kinds",
+            value=[],
+            accepted=accepted,
+        )
+    how: Any = {"flows": flows, "run": run, "schemes": schemes, "policies": policies}
+    found = watch(source, kinds=kinds, **how)
+    with dressed(dress):
+        shown: Any = {"size": size, "marks": marks, "bands": bands}
+        window, panels = shown_panels(found, kinds, from_s, until_s, interval_s, **shown)
+
+    def draw() -> Figure:
+        return over_time_figure(found, panels, window, yscale=yscale, title=title, size=size)
+
+    table = chain([HEAD], panel_rows(panels), path_rows(found, window, size))
+    return write_figure(path, draw, table, dress)
+
+
+def shown_panels(
+    runs: Sequence[WatchedRun],
+    kinds: Sequence[str],
+    from_s: float | None = None,
+    until_s: float | None = None,
+    interval_s: float | None = None,
+    *,
+    size: Size | None = None,
+    marks: Sequence[str] | None = None,
+    bands: bool | None = None,
+) -> tuple[tuple[float, float], list[Panel]]:
+    """Return the time that is shown, in seconds, and the panels of these kinds for a figure of a
+    size, with the marks of these events, and with `bands` or without; the default is with them
+    where one line has some.
+    """
+    window = time_shown([flow for one in runs for flow in one.flows], from_s, until_s)
+    width, _ = size_in(size, (PAGE_IN, 1.0))
+    for one in runs:
+        one.show(window)
+    how: Any = {"width_in": width, "marks": marks}
+    panels = panels_of(runs, kinds, window, interval_s, **how)
+    return window, [replace(one, has_bands=has_bands(one, bands)) for one in panels]
+
+
+def has_bands(panel: Panel, asked: bool | None = None) -> bool:
+    """Whether the lines of a panel have bands: those of several lines cover each other, but for
+    queues of links that are used one after the other, and one of several would be the only one
+    without.
+    """
+    if asked is not None:
+        return asked
+    with_one = [
+        one
+        for one in panel.curves
+        # Buffers may have some if the figure is too narrow for their lines.
+        if one.draw in LINES[:-1] and (one.low is not None or panel.kind == "buffer")
+    ]
+    kinds = {(one.draw, one.quantity) for one in with_one}
+    alike = [one for one in panel.curves if (one.draw, one.quantity) in kinds]
+    return len(alike) <= 1 or (panel.kind == "queue" and take_turns(alike))
+
+
+def _without_repeats(panels: Sequence[Panel]) -> list[Panel]:
+    """Panels of which one has the rows of timeouts, and one those of stalls of a playback, unless
+    they are asked for: that in which they mean most. A row in each panel would take the room of the
+    lines.
+    """
+    found = list(panels)
+    for labels, kinds in _ROWS_ONCE:
+
+        def rest(panel: Panel, labels: Sequence[str] = labels) -> list[Curve]:
+            return [one for one in panel.curves if not (one.in_row and one.label in labels)]
+
+        having = [one.kind for one in found if len(rest(one)) < len(one.curves)]
+        first = next((one for one in kinds if one in having), "")
+        found = [
+            one if one.are_marks_asked or one.kind == first else replace(one, curves=rest(one))
+            for one in found
+        ]
+    return found
+
+
+def _without_repeated_marks(
+    panel: Panel, runs: Sequence[WatchedRun], same: Collection[str]
+) -> Panel:
+    """A panel without the marks of lines that are the `same` as others, which have them."""
+    looks = {
+        look
+        for run in runs
+        for label, look in zip(run.labels, run.looks, strict=True)
+        if label in same
+    }
+    is_mark = [one.draw in EVENTS or one.in_row for one in panel.curves]
+    each = zip(panel.curves, is_mark, strict=True)
+    return replace(panel, curves=[one for one, mark in each if not (mark and one.look in looks)])
+
+
+def _line_by_line(panel: Panel) -> list[Panel]:
+    """A panel of bars as one for each of its lines, in which those of other lines would hide what
+    is behind them; other panels.
+    """
+    looks = list(dict.fromkeys(one.look for one in panel.curves if one.draw == "bars"))
+    found: list[Panel] = []
+    for look in looks if len(looks) > 1 else ():
+        mine = [one for one in panel.curves if one.look == look]
+        name = next(one.label for one in mine if one.draw == "bars")
+        # What is said of all stands above the first one.
+        detail = "" if found else panel.detail
+        found.append(replace(panel, curves=mine, detail=detail, line=name))
+    return found or [panel]
+
+
+def _without_bands(panel: Panel) -> Panel:
+    """A panel whose lines have no ranges around them and no maxima."""
+    curves = [
+        replace(one, low=None, high=None, most=None) if one.draw in LINES[:-1] else one
+        for one in panel.curves
+    ]
+    return replace(panel, curves=curves, detail=re.sub(", band: [^;]*", "", panel.detail))
+
+
+def panel_rows(panels: Sequence[Panel]) -> Iterable[Sequence[object]]:
+    """Yield the data of the figure as rows with the columns of `HEAD`; "" is a missing value."""
+    for panel in panels:
+        for one in panel.curves:
+            line = one.quantity or one.label
+            words = (panel.kind, panel.unit, line, one.flow, one.scheme, one.link)
+            none = [""] * len(one.time_s)
+            ends = (one.low, one.high, one.most)
+            columns = (none if end is None else end.tolist() for end in ends)
+            each = zip(one.time_s.tolist(), one.value.tolist(), *columns, strict=True)
+            for row in each:
+                if row[1] == row[1]:
+                    yield (*words, *row)
+                elif one.draw == "steps":
+                    # There the line ends.
+                    yield (*words, row[0], "", "", "", "")
+
+
+def path_rows(
+    runs: Sequence[WatchedRun], window: tuple[float, float], size: Size | None = None
+) -> Iterator[Sequence[object]]:
+    """Yield the times without rows that a figure of this size hatches, with the columns of `HEAD`:
+    from `low` to `high`, the value is how long that is.
+    """
+    width, _ = size_in(size, (PAGE_IN, 1.0))
+    room = Room(max(0.5, width - 0.65), window)
+    holes = _holes(runs)
+    for link in dict.fromkeys(link for link, _ in holes):
+        for a, b in seen_holes([hole for of, hole in holes if of == link], room):
+            yield ("path", "s", NO_ROWS, "", "", link, a, b - a, a, b, "")
+
+
+def over_time_figure(
+    runs: Sequence[WatchedRun],
+    panels: Sequence[Panel],
+    window: tuple[float, float],
+    *,
+    yscale: str | Mapping[str, str] | None = None,
+    title: str | None = None,
+    size: Size | None = None,
+) -> Figure:
+    """Return the figure of `plot_over_time`."""
+    with usually(plain_of_flows(flow for one in runs for flow in one.flows)):
+        return _figure(runs, panels, window, yscale=yscale, title=title, size=size)
+
+
+def _figure(
+    runs: Sequence[WatchedRun],
+    panels: Sequence[Panel],
+    window: tuple[float, float],
+    *,
+    yscale: str | Mapping[str, str] | None,
+    title: str | None,
+    size: Size | None,
+) -> Figure:
+    """Return the figure, with the usual names of its lines."""
+    scales = check_scales(yscale, [one.kind for one in panels], SCALED)
+    stretches = longest(runs).stretches
+    # Runs whose links are in use at other times have a band each.
+    each = paths_of(runs)
+    has_band = any(one.link for one in stretches) and has_changes(each, window)
+    band_in = has_band * band_height(len(each))
+    # Of a panel without values stands above the others why there are none.
+    lacks = [why for panel in panels if not panel.curves for why in panel.lacks]
+    if any(run.holes for run in runs) and not _holes(runs):
+        lacks.append("times without rows are not hatched, as they differ between the runs")
+    shown_flows = {flow.flow for one in runs for flow in one.flows}
+    if len(runs) > 1 and len(shown_flows) == 1 < len(without_requests(runs[0].setup)):
+        lacks.append(f"flow {runs[0].flows[0].flow}")
+    panels = [one for panel in panels if panel.curves for one in _line_by_line(panel)]
+    count = sum(len(one.flows) for one in runs)
+    several = count > 1
+    same = repeated_lines(runs)
+    panels = [with_peaks(panel, same) for panel in _without_repeats(panels)]
+    panels = [_without_repeated_marks(panel, runs, same) for panel in panels]
+    # Lines that are the same share a row of marks.
+    count -= len(same)
+    panels = [panel if panel.has_bands else _without_bands(panel) for panel in panels]
+
+    shared: dict[str, str] = {}
+
+    def _scale(panel: Panel) -> str | None:
+        return scales.get(panel.kind, scales.get("", shared.get(panel.kind)))
+
+    shared |= dict.fromkeys(with_one_scale(panels, _scale), "log")
+    width, _ = size_in(size, (PAGE_IN, 1.0))
+    room = Room(max(0.5, width - 0.65), window)
+    panels = [without_short_stalls(without_many(panel, room, count), room) for panel in panels]
+    panels = [without_overlaps(without_teeth(panel, room), room) for panel in panels]
+    looks = [look for run in runs for look in run.looks]
+    rows_in: list[dict[int, float]] = []
+    heads: list[str] = []
+    off: list[list[Peak]] = []
+    for panel in panels:
+        has_gaps = len(each) > 1 and (count <= MOST_ROWS or panel.are_marks_asked)
+        with_gaps = [run for run in each if has_gaps and run.labels[0] not in same]
+        rows_in.append(rows_of(panel, with_gaps, looks))
+        top = _asked_top(panel) or end_of_axis(panel, _scale(panel), share_above(rows_in[-1]))
+        off.append(peaks_off(panel, _scale(panel), top, room))
+        own: Any = {"off": off[-1], "others": () if heads else lacks}
+        heads.append(_head(panel, room, _scale(panel), stretches, **own))
+    written = sum(len(one.splitlines()) for one in heads)
+    usual = band_in + PANEL_IN * len(panels) + _LINE_IN * written + _AROUND_IN
+    width, height = size_in(size, (PAGE_IN, usual))
+    with style():
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(width, height))
+        # The band is as high as its letters, however high the figure is.
+        rest = (height - _AROUND_IN - band_in) / max(1, len(panels))
+        ratios = [band_in] * has_band + [max(0.2, rest)] * len(panels)
+        grid = figure.subplots(
+            len(ratios), 1, sharex=True, squeeze=False, gridspec_kw={"height_ratios": ratios}
+        )[:, 0]
+        show_time(grid[0], window)
+        styles = styles_of(looks)
+        entries: dict[str, Any] = {}
+        bands: dict[str, Any] = {}
+        for row, run in enumerate(each if has_band else ()):
+            look = look_of(run.looks[0]) if len(each) > 1 else None
+            draw_band(grid[0], run, room, (row, len(each)), look)
+            bands |= draw_handovers(grid[0], run, room, (row, len(each)))
+        if has_band:
+            bands = dict(unnamed_entries(each, room)) | bands
+        shown_in = zip(grid[has_band:], panels, heads, rows_in, strict=True)
+        for axes, panel, head, rows in shown_in:
+            shown_curves = within_scale(panel, _scale(panel), _asked_top(panel))
+            apart = [one for one in shown_curves if is_stroked(one) and one.look in styles]
+            apart = [one for one in apart if one.label not in same]
+            is_log = least_of(panel, _scale(panel)) is not None
+            found = widths_of(apart, is_log=is_log, point_s=room.point_s)
+            widths = dict(zip(map(id, apart), found, strict=True))
+            for number, one in enumerate(shown_curves):
+                if one.in_row:
+                    draw_in_row(axes, one, rows)
+                    continue
+                # That of a link is told by its dashes, with its colour.
+                marked = several and not (one.draw == "queue" and len(runs) == 1)
+                own = "-" if one.look is None else look_of(one.look).line
+                stroke = Stroke(
+                    own if one.look is None else styles.get(one.look, own),
+                    widths.get(id(one), LINE_PT),
+                    # Its markers are on the line that it repeats.
+                    one.label in same and one.draw in STROKED,
+                )
+                how_line: Any = {"several": several, "marked": marked}
+                draw_curve(axes, one, room, number, stroke, **how_line)
+            if len(each) > 1:
+                _draw_gaps(axes, each, room, rows)
+            else:
+                _outages(axes, stretches, room)
+                draw_outages(axes, longest(runs).moments.outages, room)
+            draw_holes(axes, [hole for _, hole in _holes(runs)], room)
+            if rows:
+                draw_row_names(axes, panel, rows)
+            axes.set_ylabel(panel.what)
+            axes.set_title(labelled(panel.line), loc="left", fontsize=SMALL_PT, pad=2)
+            scale_of(axes, panel, _scale(panel), share_above(rows))
+            if panel.kind != "objects" and _asked_top(panel) is None:
+                # Ends that are asked for have their ticks.
+                end_below_rows(axes, share_above(rows))
+            axes.set_title(
+                head, loc="right", fontsize=SMALL_PT, color="0.35", pad=2, parse_math=False
+            )
+            handles, labels = axes.get_legend_handles_labels()
+            for handle, label in zip(handles, labels, strict=True):
+                entries.setdefault(label, handle)
+        grid[-1].set_xlabel(time_title((run.recorded, run.end_ns) for run in runs))
+        figure.align_ylabels(grid[has_band:])
+        # Flows may have only marks: those of a queue.
+        marked_looks = {one.look for panel in panels for one in panel.curves if one.in_row}
+        only_marked = {
+            label: line_sample(look)
+            for run in runs
+            for label, look in zip(run.labels, run.looks, strict=True)
+            if look in marked_looks and label not in entries and label not in same
+        }
+        entries = only_marked | entries
+        # The lines come first, then what their marks are.
+        events = [STALL, *(one.label for one in EVENTS.values())]
+        quantities = [one.quantity for panel in panels for one in panel.curves]
+        marks = [*(one for one in quantities if one not in events), *events]
+        lines = {one.label for panel in panels for one in panel.curves if one.draw in LINES}
+        lines |= only_marked.keys()
+
+        def order(entry: tuple[str, Any]) -> int:
+            # Marks have the order of the counts beside their rows.
+            name = entry[0]
+            return -1 if name in lines else 1 + marks.index(name) if name in marks else 0
+
+        entries = joined_timeouts(dict(sorted(entries.items(), key=order)) | bands)
+        entries = {
+            f"{name} (same as {same[name]})" if name in same else name: usual_line(handle)
+            if name in lines
+            else handle
+            for name, handle in entries.items()
+        }
+        named = [(one.kind, axes) for one, axes in zip(panels, grid[has_band:], strict=True)]
+        lines |= {f"{name} (same as {other})" for name, other in same.items()}
+        finish_panels(figure, named, entries, title, runs[0].names, lines)
+        for (_, axes), panel, peaks, rows in zip(named, panels, off, rows_in, strict=True):
+            above = share_above(rows) if _asked_top(panel) is None else 0.0
+            mark_cut_lines(axes, peaks, panel.unit, above)
+    return figure
+
+
+def _holes(runs: Sequence[WatchedRun]) -> Sequence[tuple[str, Hole]]:
+    """The times without rows of the links in use, if they are the same in all runs as long as these
+    last; runs that are drawn over each other may follow different parts of a recording.
+    """
+    until = min(run.end_ns for run in runs)
+    each = [[(a, min(b, until)) for _, (a, b, _) in run.holes if a < until] for run in runs]
+    return longest(runs).holes if all(one == each[0] for one in each) else []
+
+
+def _draw_gaps(
+    axes: Axes, runs: Sequence[WatchedRun], room: Room, rows: Mapping[int, float]
+) -> None:
+    """Draw the times of each run without a link or in an outage in the row of its line, and when it
+    begins to use a link as a line of its colour.
+    """
+    start, end = room.window
+    label = _GAP if any(run.moments.outages for run in runs) else WITHOUT
+    width = min(_GAP_PT, 0.6 * row_height(len(rows)) * PANEL_IN * 0.8 * 72)
+    for run in runs:
+        spans = [(max(a, start), min(b, end)) for a, b in run.gaps if b > start and a < end]
+        look = look_of(run.looks[0])
+        # Without gaps a run may have no row, and of many lines none has one.
+        if spans and run.looks[0] in rows:
+            axes.plot([], [], color="0.5", linewidth=_GAP_PT, alpha=0.5, label=label)
+            axes.hlines(
+                [rows[run.looks[0]]] * len(spans),
+                [a for a, _ in spans],
+                [b for _, b in spans],
+                transform=axes.get_xaxis_transform(),
+                colors=look.colour,
+                linewidth=width,
+                alpha=0.3,
+                zorder=5.5,
+            )
+        makes = [one.from_ns / NS_PER_S for one in run.stretches[1:] if one.link]
+        if len(makes) <= MOST_MARKS / len(runs):
+            how: Any = {"linewidth": 0.6, "linestyle": (0, (4, 2)), "alpha": 0.6, "zorder": 1.5}
+            for at in (at for at in makes if start < at < end):
+                axes.axvline(at, color=look.colour, **how)
+
+
+def _head(
+    panel: Panel,
+    room: Room,
+    yscale: str | None,
+    stretches: Sequence[Stretch],
+    *,
+    others: Sequence[str],
+    off: Sequence[Peak],
+) -> str:
+    """The text above a panel: the lines of this and other panels without values, then the meaning
+    of its values, what is above the axis, and links that are too slow for it.
+    """
+    is_log = least_of(panel, yscale) is not None
+    above = "" if is_log else off_scale(panel, _asked_top(panel))
+    # Its axis names the panel.
+    lacks = (one.removeprefix(f"{panel.kind}: ") for one in panel.lacks)
+    detail = labelled(panel.detail)
+    slow = labelled(slow_links(panel, yscale, stretches, _asked_top(panel)))
+    own = "; ".join(filter(None, (detail, peak_words(panel, yscale, off), above, slow)))
+    lines = [captioned(one) for one in (*map(labelled, (*others, *lacks)), own)]
+    return "\n".join(wrapped(one, SMALL_PT, (room.width_in - 0.35) * 72) for one in lines if one)
+
+
+def _asked_top(panel: Panel) -> float | None:
+    """Where `--ylim` ends the axis of values of a panel."""
+    choice = chosen_axes()
+    ends = {} if choice is None else choice.ylim
+    asked = ends.get(panel.kind, ends.get(""))
+    return None if asked is None else asked[1]
+
+
+def _outages(axes: Axes, stretches: Sequence[Stretch], room: Room) -> None:
+    """Shade the times without a link, and mark handoffs quietly while there are few."""
+    if len(stretches) > MOST_MARKS:
+        return
+    gaps = [(one.from_ns / NS_PER_S, one.until_ns / NS_PER_S) for one in stretches if not one.link]
+    shade_spans(axes, gaps, WITHOUT, room, is_named=False)
+    for one in stretches[1:]:
+        at = one.from_ns / NS_PER_S
+        if one.link and room.window[0] < at < room.window[1]:
+            axes.axvline(at, color="0.6", linewidth=0.6, linestyle=(0, (4, 2)), zorder=1.5)

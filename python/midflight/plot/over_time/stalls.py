@@ -1,0 +1,177 @@
+"""Times in which nothing arrives, as throughputs over time show them.
+
+They are called stalls here, and in figures *nothing arrives*: elsewhere a stall is a time without
+an acknowledgment of new data.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from midflight.plot.over_time.bins import Places
+from midflight.plot.over_time.curves import Curve, Panel, Values, WatchedRun, inside
+from midflight.plot.over_time.history import NS_PER_S, History, Steps
+from midflight.plot.over_time.marks import STALL
+from midflight.plot.over_time.room import Room
+
+__all__ = [
+    "Heard",
+    "least_stall_s",
+    "pipe_of_workload",
+    "silences",
+    "stalls_of",
+    "without_short_stalls",
+]
+
+#: A time without arrivals is a stall if it lasts so long, and so many median RTTs, ...
+_LEAST_S, _TRIPS = 1.0, 3.0
+#: ... or if it is around a timeout, or around the end of a time without a link or of an outage and
+#: at least this share of that.
+_OF_GAP = 0.5
+#: An interval of means begins after so many of the longest times without arrivals.
+_MOST_SILENCES = 90
+#: Shorter ones than this share of the time that is shown are not drawn.
+_LEAST_SHARE = 0.01
+
+
+class Heard(NamedTuple):
+    """The arrivals of a line in seconds, ascending, its throughput and timeouts, the shortest time
+    without arrivals that is a stall by itself, in seconds, with a `pipe` only while that is not
+    empty, and the times in which its path has no link or an outage.
+    """
+
+    arrivals_s: Values
+    line: Curve
+    timeouts: Sequence[Curve]
+    least_s: float
+    pipe: Steps | None = None
+    gaps: Sequence[tuple[float, float]] = ()
+
+
+def silences(flow: History, window: tuple[float, float]) -> tuple[float, Values, Values]:
+    """Return when the first data of a flow arrive, or the beginning of a window that is later; the
+    lengths of the longest times in it without arrivals; and when data arrive after each; in
+    seconds.
+    """
+    data = flow.times("rcv")[flow.values("rcv") > 0] / NS_PER_S
+    at = data[inside(data, window)]
+    if not len(at):
+        return window[0], np.empty(0), np.empty(0)
+    begin = float(at[0]) if at[0] == data[0] else window[0]
+    lengths = np.diff(at)
+    longest = np.sort(np.argsort(-lengths, kind="stable")[:_MOST_SILENCES])
+    return begin, lengths[longest], at[1:][longest]
+
+
+def least_stall_s(run: WatchedRun, flow: History) -> float:
+    """The shortest time without arrivals that is a stall without a timeout, in seconds; infinite
+    for a flow of an application of which it is not known when it has nothing to send.
+    """
+    pipe = pipe_of_workload(run, flow)
+    if pipe is not None and not len(pipe.value):
+        return math.inf
+    trips = flow.values("rtt_sample")
+    return max(_LEAST_S, _TRIPS * float(np.median(trips)) if len(trips) else 0.0)
+
+
+def pipe_of_workload(run: WatchedRun, flow: History) -> Steps | None:
+    """The pipe of a flow of an application, which may have nothing to send; None for others."""
+    return None if run.workload_of(flow) is None else flow.pipe
+
+
+def stalls_of(lines: Sequence[Heard], *, alone: bool) -> Iterator[list[Curve]]:
+    """Yield the stalls of each line: times in which nothing arrives while it is shown that are
+    around its timeouts, or around the ends of times without a link and outages, or last long
+    enough. Other lines do not matter. A single line needs no look.
+    """
+    for one in lines:
+        after = _stalls(one)
+        if not len(after):
+            yield []
+            continue
+        low, high = one.arrivals_s[after - 1], one.arrivals_s[after]
+        how: Any = {"low": low, "high": high, "in_row": True, "quantity": STALL}
+        how |= {"flow": one.line.flow, "scheme": one.line.scheme}
+        look = None if alone else one.line.look
+        yield [Curve(STALL, "stalled", low, np.zeros(len(low)), look, **how)]
+
+
+def _stalls(one: Heard) -> Places:
+    """The places of the arrivals that end stalls of a line: around timeouts, around times without a
+    link, and long ones.
+    """
+    at = np.concatenate([np.empty(0), *(marks.time_s for marks in one.timeouts)])
+    after = np.searchsorted(one.arrivals_s, at, side="right")
+    lengths = np.diff(one.arrivals_s)
+    long = np.flatnonzero(lengths >= one.least_s) + 1
+    begins, ends = np.array([*one.gaps], np.float64).reshape(-1, 2).T
+    around = np.searchsorted(one.arrivals_s, ends, side="right")
+    is_within = (around > 0) & (around < len(one.arrivals_s)) & (one.least_s < math.inf)
+    around, least = around[is_within], _OF_GAP * (ends - begins)[is_within]
+    long = np.union1d(long, around[lengths[around - 1] >= least])
+    after = np.union1d(after, _shown(one, _while_sending(one, long)))
+    found: Places = after[(after > 0) & (after < len(one.arrivals_s))].astype(np.int64)
+    return found
+
+
+def _while_sending(one: Heard, after: Places) -> Places:
+    """Those of times without arrivals, by the places of the arrivals that end them, in which the
+    sender of an application always waits for something.
+    """
+    if one.pipe is None:
+        return after
+    time, value = one.pipe.time_ns / NS_PER_S, one.pipe.value
+    first = np.maximum(np.searchsorted(time, one.arrivals_s[after - 1], side="right") - 1, 0)
+    until = np.searchsorted(time, one.arrivals_s[after], side="left")
+    waits = [bool((value[a : max(a + 1, b)] > 0).all()) for a, b in zip(first, until, strict=True)]
+    return after[np.array(waits, np.bool_)]
+
+
+def _shown(one: Heard, after: Places) -> Places:
+    """Those of times without arrivals, by the places of the arrivals that end them, in which the
+    line is shown.
+    """
+    time = one.line.time_s
+    is_shown = (one.arrivals_s[after] > time[0]) & (one.arrivals_s[after - 1] < time[-1])
+    found: Places = after[is_shown]
+    return found
+
+
+def without_short_stalls(panel: Panel, room: Room) -> Panel:
+    """Return a panel without times without arrivals that are shorter than a hundredth of the time
+    shown, but for those beside one of another line that is not.
+    """
+    least = _LEAST_SHARE * (room.window[1] - room.window[0])
+    curves = []
+    for one in panel.curves:
+        kept = _long_enough(one, room.window, least)
+        if kept is None or one.low is None or one.high is None:
+            curves.append(one)
+            continue
+        for other in panel.curves:
+            long = None if other is one else _long_enough(other, room.window, least)
+            if long is not None and other.low is not None and other.high is not None:
+                for low, high in zip(other.low[long], other.high[long], strict=True):
+                    kept |= (one.low < high) & (one.high > low)
+        how: Any = {"low": one.low[kept], "high": one.high[kept]}
+        one = replace(one, time_s=one.time_s[kept], value=one.value[kept], **how)
+        if kept.any():
+            curves.append(one)
+    return replace(panel, curves=curves)
+
+
+def _long_enough(one: Curve, window: tuple[float, float], least: float) -> NDArray[np.bool_] | None:
+    """Which times without arrivals of a curve are shown for so long, in seconds; None for others
+    than these.
+    """
+    if one.draw != "stalled" or one.label != STALL or one.low is None or one.high is None:
+        return None
+    shown = np.minimum(one.high, window[1]) - np.maximum(one.low, window[0])
+    found: NDArray[np.bool_] = shown >= least
+    return found

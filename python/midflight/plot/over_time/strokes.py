@@ -1,0 +1,401 @@
+"""How the curves of panels over time are drawn: lines, bands, dots, bars, and rows of marks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from midflight.plot.common.line_looks import look_of
+from midflight.plot.common.style import Look, lighter, text_width
+from midflight.plot.over_time.crowded import with_room
+from midflight.plot.over_time.curves import Curve, Draw, Panel
+from midflight.plot.over_time.history import NS_PER_S
+from midflight.plot.over_time.marks import EVENTS, GROUPS, STALL, Event, marker_of
+from midflight.plot.over_time.panel_scales import SPANS
+from midflight.plot.over_time.room import MOST_VECTORS, Room, draw_dots
+from midflight.plot.over_time.together import LINE_PT, LineStyle
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from midflight.plot.over_time.curves import WatchedRun
+
+__all__ = [
+    "LINES",
+    "PANEL_IN",
+    "STROKED",
+    "Stroke",
+    "draw_curve",
+    "draw_in_row",
+    "draw_row_names",
+    "is_stroked",
+    "line_sample",
+    "row_height",
+    "rows_of",
+    "share_above",
+    "usual_line",
+]
+
+#: The height of a panel in inches.
+PANEL_IN = 1.25
+_MARKERS = 7
+#: The share of the height of a panel for a row of marks, and for all.
+_ROW, _ROWS = 0.085, 0.34
+#: What the rows of marks are counted as, and the size of these letters.
+_COUNTED: Sequence[tuple[Sequence[Draw], str]] = (
+    (GROUPS["losses"], "lost"),
+    (GROUPS["acks"], "ACKs lost"),
+    (GROUPS["ecn"], "marked"),
+    (GROUPS["retransmissions"], "sent again"),
+    (("late",), "late"),
+    (("unread",), "not read"),
+)
+_COUNT_PT = 5.5
+#: Their parts are told apart if they take no more than this share of the figure's width.
+_MOST_OF_WIDTH = 0.13
+#: So few dots are no band.
+_FEW_DOTS = 300
+#: A colour whose parts differ by no more than this is a grey.
+_GREY = 0.1
+#: Kinds of curves that are the lines of flows and links.
+LINES = ("steps", "line", "dots", "queue", "bars")
+#: Those that are strokes; those of queues are narrower by a factor.
+STROKED, _QUEUE_WIDTH = ("steps", "line", "queue"), 0.75
+
+
+class Stroke(NamedTuple):
+    """How a line is drawn: its style, its width in points, and whether it repeats another one."""
+
+    style: LineStyle
+    width: float
+    is_repeated: bool = False
+
+
+def is_stroked(one: Curve) -> bool:
+    """Whether a curve is the line of a flow or of a run, and no link's."""
+    return one.draw in STROKED and one.look is not None
+
+
+def usual_line(handle: Any) -> Any:
+    """A line for the legend, as wide as one is where no other one coincides with it."""
+    from matplotlib.lines import Line2D
+
+    if not isinstance(handle, Line2D):
+        return handle
+    found = Line2D([], [])
+    found.update_from(handle)
+    found.set_linewidth(LINE_PT)
+    return found
+
+
+def _look_of(one: Curve) -> Look:
+    return look_of(one.look if one.look is not None else 4)
+
+
+def draw_curve(
+    axes: Axes,
+    one: Curve,
+    room: Room,
+    number: int,
+    stroke: Stroke,
+    *,
+    several: bool,
+    marked: bool,
+) -> None:
+    """Draw a curve of a panel, with markers if it is `marked`; if there are
+    `several` lines in the figure, colours tell which marks belong to which.
+    """
+    time, value = one.time_s, one.value
+    if len(time) == 0:
+        return
+    if one.draw in ("steps", "queue"):
+        time = with_room(time, value, room, of_intervals=one.of_intervals)
+    look = _look_of(one)
+    if one.draw == "area" and one.look is not None and not one.flow:
+        # Of several rates none is an area.
+        thin_rate: Any = {"linewidth": 0.6, "drawstyle": "steps-post", "zorder": 0.4}
+        axes.plot(time, value, color=look.colour, **thin_rate)
+        axes.plot([], [], color="0.5", linewidth=0.6, label=one.label)
+        return
+    if one.draw == "area":
+        # The amount that a sender has in the network is no property of the link.
+        fill: Any = (
+            {"facecolor": "none", "edgecolor": "0.72", "hatch": "//////"}
+            if one.flow
+            else {"facecolor": "0.87"}
+        )
+        # Below the ticks of the axes.
+        axes.fill_between(
+            time, value, step="post", linewidth=0, label=one.label, zorder=0.3, **fill
+        )
+        if not one.flow:
+            edge: Any = {"color": "0.62", "linewidth": 0.6, "drawstyle": "steps-post"}
+            axes.plot(time, value, zorder=0.4, rasterized=len(time) > MOST_VECTORS, **edge)
+        return
+    if one.draw in EVENTS:
+        how: Any = _mark(EVENTS[one.draw], look.colour if several else None)
+        order = 5 if one.draw == "late" else 6
+        draw_dots(axes, *_thinned(room, one), "", order, **how)
+        # Those of each line have its colour; in the legend they have none.
+        in_legend = _mark(EVENTS[one.draw], "0.3" if several else None)
+        axes.plot([], [], ls="none", label=one.label, **in_legend)
+        return
+    if one.quantity and (several or one.draw == "dots"):
+        # The colour identifies the line, the mark the quantity.
+        # Dots that are as small and as close as those of the panel.
+        row: Any = {"color": "0.5", "linewidth": 1.6, "dash_capstyle": "round"}
+        row |= {"linestyle": (0, (0.01, 1.7))}
+        line: Any = row if one.draw == "dots" else {"color": "0.3", "linewidth": 1.1}
+        axes.plot([], [], label=one.quantity, **line)
+    if one.draw == "deadline":
+        colour = "black" if one.look is None else look.colour
+        dashes: Any = {"color": colour, "linewidth": 0.9, "linestyle": (0, (7, 2, 1.5, 2))}
+        axes.plot(time, value, label=one.label, zorder=4.5, **dashes)
+        return
+    if one.draw == "limit":
+        dots: Any = {"color": "0.3", "linewidth": 1.0, "linestyle": (0, (1.0, 1.0))}
+        axes.plot(time, value, label=one.label, drawstyle="steps-post", zorder=2.8, **dots)
+        return
+    if one.draw in SPANS:
+        _draw_spans(axes, one, room)
+        return
+    if one.draw == "dots":
+        face = lighter(look.colour) if one.quantity else look.colour
+        some = _thinned(room, one)
+        # Medians are few: where they are as large as what a line shows they lie on it.
+        is_above = one.quantity != "" and len(one.time_s) <= _FEW_DOTS
+        behind = 2.5 if one.quantity else 3.0
+        order_of, size = 4.5 if is_above else behind, 3.2 if is_above else 2.6
+        draw_dots(axes, *some, one.label, order_of, marker=".", ms=size, mfc=face, mew=0)
+        return
+    if one.low is not None and one.high is not None:
+        axes.fill_between(
+            time,
+            one.low,
+            one.high,
+            step=None if one.draw == "line" else "post",
+            linewidth=0,
+            zorder=2,
+            **_band(one, several=several),
+            rasterized=len(time) > MOST_VECTORS,
+        )
+    if one.most is not None and not stroke.is_repeated:
+        thin: Any = {"linewidth": 0.5, "alpha": 0.75, "drawstyle": "steps-post", "zorder": 2.5}
+        axes.plot(time, one.most, color=look.colour, linestyle=stroke.style, **thin)
+    markers: dict[str, Any] = {}
+    if marked:
+        every = (room.window[1] - room.window[0]) / _MARKERS
+        places = room.window[0] + every * (np.arange(_MARKERS) + (0.25 + 0.5 * (number % 2)))
+        places = places + every * 0.09 * number
+        inside = (places >= time[0]) & (places <= time[-1])
+        at = np.unique(np.searchsorted(time, places[inside], side="right") - 1)
+        at = at[~np.isnan(value[at])]
+        markers = {
+            "marker": look.marker,
+            "markevery": [int(place) for place in at],
+            "markersize": 0.8 * look.size,
+            "markerfacecolor": look.colour if look.filled else "white",
+            "markeredgecolor": look.colour,
+            "markeredgewidth": 0.8,
+        }
+    axes.plot(
+        time,
+        value,
+        color=look.colour,
+        linestyle="none" if stroke.is_repeated else stroke.style,
+        linewidth=stroke.width * (_QUEUE_WIDTH if one.draw == "queue" else 1.0),
+        drawstyle="default" if one.draw == "line" else "steps-post",
+        label=one.label,
+        zorder=3 + 0.1 * number,
+        rasterized=len(time) > 3 * MOST_VECTORS,
+        **markers,
+    )
+
+
+def _band(one: Curve, *, several: bool) -> dict[str, Any]:
+    """How a band around a line is filled: that of a black line is no grey area, as rates of links
+    are, which panels of queues do not have.
+    """
+    from matplotlib.colors import to_rgb
+
+    colour = _look_of(one).colour
+    red, green, blue = to_rgb(colour)
+    if one.draw == "queue" or max(red, green, blue) - min(red, green, blue) > _GREY:
+        return {"color": colour, "alpha": 0.14 if several else 0.22}
+    return {"facecolor": "none", "edgecolor": lighter(colour, 0.45), "hatch": "......"}
+
+
+def _mark(event: Event, colour: str | None) -> dict[str, Any]:
+    """How an event is drawn, in the colour of its line or, without one, in its own."""
+    edge = colour or event.colour
+    how: dict[str, Any] = {"marker": marker_of(event), "ms": event.size, "mec": edge}
+    # Small ones stand close together.
+    how["mew"] = 0.8 if event.size > 2.5 else 0.4
+    # Of hollow ones that cover each other in part each is seen.
+    return how | {"mfc": edge if event.is_filled else "white" if event.marker in "^v" else "none"}
+
+
+def rows_of(
+    panel: Panel, gaps: Sequence[WatchedRun] = (), legend: Sequence[int] = ()
+) -> dict[int, float]:
+    """The heights, as shares of the panel's, of the rows of marks above the lines: by the look of a
+    line where there are several, in the order of those of the legend, by the kind of the mark for a
+    single one. Runs with gaps have rows for them.
+    """
+    marks = [one for one in panel.curves if one.in_row]
+    looks = {one.look for one in marks if one.look is not None}
+    looks |= {run.looks[0] for run in gaps if run.gaps}
+    lines = [one.look for one in panel.curves if one.draw in LINES]
+    order = dict.fromkeys([*legend, *lines, *(run.looks[0] for run in gaps), *sorted(looks)])
+    rows = [one for one in order if one is not None and one in looks]
+    if not rows:
+        rows = sorted({_row_of(one) for one in marks if one.draw in (*EVENTS, "stalled")})
+    height = row_height(len(rows))
+    return {row: 1 - height * (place + 0.5) for place, row in enumerate(rows)}
+
+
+def draw_row_names(axes: Axes, panel: Panel, rows: Mapping[int, float]) -> None:
+    """Write beside each row of marks how many packets or frames it is of, and draw the marker of
+    its line if some rows of lines have the same colour.
+    """
+    from matplotlib.transforms import offset_copy
+
+    of_lines = [one.look for one in panel.curves if one.in_row and one.look is not None]
+    colours = {look_of(row).colour for row in rows}
+    has_markers = bool(of_lines) and len(colours) < len(rows)
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    texts = {row: ", ".join(_counts(panel, row)) for row in rows}
+    room = _MOST_OF_WIDTH * 72 * figure.get_size_inches()[0]
+    if any(text_width(one, _COUNT_PT) > room for one in texts.values()):
+        texts = {row: ", ".join(_counts(panel, row, are_apart=False)) for row in rows}
+    for row in rows:
+        if has_markers:
+            look = look_of(row)
+            axes.plot(
+                [1.0],
+                [rows[row]],
+                transform=offset_copy(axes.transAxes, figure, x=5, units="points"),
+                clip_on=False,
+                marker=look.marker,
+                ms=0.8 * look.size,
+                mfc=look.colour if look.filled else "white",
+                mec=look.colour,
+                mew=0.8,
+                ls="none",
+            )
+        if not (counts := texts[row]):
+            continue
+        axes.annotate(
+            counts,
+            (1.0, rows[row]),
+            xycoords="axes fraction",
+            xytext=(10 if has_markers else 3, 0),
+            textcoords="offset points",
+            fontsize=_COUNT_PT,
+            color="0.25",
+            va="center_baseline",
+            annotation_clip=False,
+        )
+
+
+def _row_of(one: Curve) -> int:
+    """The row of marks: that of its line or, above a single line, that of their kind."""
+    if one.look is not None:
+        return one.look
+    return EVENTS["timeout" if one.draw == "stalled" else one.draw].row
+
+
+def _counts(panel: Panel, row: int, *, are_apart: bool = True) -> Iterator[str]:
+    """Yield how many events of each kind a row of marks is of, in the order of the legend, or of
+    all kinds with the same word.
+    """
+    mine = [one for one in panel.curves if one.in_row and _row_of(one) == row]
+    for draws, word in _COUNTED:
+        each = [sum(one.events for one in mine if one.draw == draw) for draw in draws]
+        shown = [f"{count:,}" for count in (each if are_apart else [sum(each)]) if count]
+        if shown:
+            yield f"{' + '.join(shown)} {word}"
+
+
+def line_sample(place: int) -> Any:
+    """A line for the legend with the look of a place."""
+    from matplotlib.lines import Line2D
+
+    look = look_of(place)
+    how: Any = {"color": look.colour, "linestyle": look.line, "linewidth": LINE_PT}
+    how |= {"marker": look.marker, "markersize": 0.8 * look.size, "markeredgewidth": 0.8}
+    how["markerfacecolor"] = look.colour if look.filled else "white"
+    return Line2D([], [], **how)
+
+
+def row_height(rows: int) -> float:
+    """The share of the height of a panel that each of so many rows of marks takes."""
+    return min(_ROW, _ROWS / max(1, rows))
+
+
+def share_above(rows: Mapping[int, float]) -> float:
+    """The share of the height of a panel that its rows of marks take."""
+    return 2 * (1 - min(rows.values())) * len(rows) / (2 * len(rows) - 1) if rows else 0.0
+
+
+def draw_in_row(axes: Axes, one: Curve, rows: Mapping[int, float]) -> None:
+    """Draw marks in a row above the lines: at the queue's length many would hide it."""
+    if not len(one.time_s):
+        return
+    if one.draw == "stalled":
+        _draw_stalls(axes, one, rows)
+        return
+    event = EVENTS[one.draw]
+    is_first = one.label not in axes.get_legend_handles_labels()[1]
+    # Of several lines each has its colour, and in the legend none.
+    alone = one.look is None
+    axes.plot(
+        one.time_s,
+        np.full(len(one.time_s), rows[event.row if one.look is None else one.look]),
+        ls="none",
+        transform=axes.get_xaxis_transform(),
+        zorder=6,
+        rasterized=len(one.time_s) > MOST_VECTORS,
+        **_mark(event, None if alone else _look_of(one).colour),
+    )
+    if is_first:
+        axes.plot([], [], ls="none", label=one.label, **_mark(event, None if alone else "0.3"))
+
+
+def _draw_stalls(axes: Axes, one: Curve, rows: Mapping[int, float]) -> None:
+    """Draw the times in which nothing arrives as thin lines behind the timeouts in them."""
+    assert one.low is not None
+    assert one.high is not None
+    colour = "0.3" if one.look is None else _look_of(one).colour
+    height = rows[EVENTS["timeout"].row if one.look is None else one.look]
+    # Their ends are seen beside a timeout that hides the line; those of a playback are thick.
+    thin: Any = {"linewidth": 0.8, "marker": "|", "ms": 5.5, "mew": 0.8, "zorder": 6.2}
+    if one.label != STALL:
+        thin = {"linewidth": 3.0, "solid_capstyle": "butt", "zorder": 5.8}
+    across = axes.get_xaxis_transform()
+    for ends in zip(one.low, one.high, strict=True):
+        axes.plot(ends, [height] * 2, transform=across, color=colour, **thin)
+    axes.plot([], [], color="0.3", label=one.label, **thin)
+
+
+def _draw_spans(axes: Axes, one: Curve, room: Room) -> None:
+    """Draw what lasts: stalls, or bars at their values."""
+    assert one.low is not None
+    assert one.high is not None
+    if one.draw == "bars":
+        # What lasts next to nothing is seen, too.
+        long = np.maximum(one.high - one.low, 0.002 * (room.window[1] - room.window[0]))
+        how: Any = {"color": _look_of(one).colour, "linewidth": 0, "label": one.label}
+        axes.barh(one.value, long, 0.8, left=one.low, zorder=3, **how)
+        return
+    hatch: Any = {"facecolor": "#f3d3cd", "edgecolor": "#b03a2e", "hatch": "////", "lw": 0}
+    for low, high in zip(one.low, one.high, strict=True):
+        axes.axvspan(low, min(high, room.window[1]), label=one.label, zorder=0.5, **hatch)
+
+
+def _thinned(room: Room, one: Curve) -> tuple[Any, Any]:
+    """Dots that are seen; those that would cover each other once."""
+    return room.dots((one.time_s * NS_PER_S).astype(np.int64), one.value, PANEL_IN)

@@ -1,0 +1,666 @@
+"""The numbers of figures over time: of flows, links and the path between them, for each kind of
+panel.
+
+`midflight.plot.over_time.panels` draws these numbers, the interactive page shows them, and `--csv`
+writes them. No quantity is required: a flow with a stack that reports no window has none.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from midflight.plot.common.line_looks import looks_of_flows
+from midflight.plot.common.options import as_names, time_words
+from midflight.plot.common.style import PAGE_IN, SERIES, looks_of
+from midflight.plot.over_time.application_panels import (
+    bitrate_panel,
+    buffer_panel,
+    frames_panel,
+    objects_panel,
+)
+from midflight.plot.over_time.applications import (
+    OF_APPLICATIONS,
+    calls_of,
+    cycle_of,
+    has_events,
+    segments_of,
+)
+from midflight.plot.over_time.bins import LEAST_SHARE, bin_edges
+from midflight.plot.over_time.curves import (
+    Curve,
+    Panel,
+    Stretch,
+    Values,
+    WatchedRun,
+    each_line,
+    inside,
+    is_alone,
+    nice,
+)
+from midflight.plot.over_time.drained import cuts_of_arrivals, cuts_of_round_trips
+from midflight.plot.over_time.followed import followed_of
+from midflight.plot.over_time.history import (
+    NS_PER_S,
+    History,
+    RunSource,
+    SetupSource,
+    names_of,
+    plan_of,
+    setups_of,
+    usual_flow,
+)
+from midflight.plot.over_time.link_rates import rate_in_use, rates_of
+from midflight.plot.over_time.marks import GROUPS, check_marks, timeouts
+from midflight.plot.over_time.queues import queue_panel
+from midflight.plot.over_time.sender_panels import (
+    cwnd_panel,
+    pipe_panel,
+    rates_panel,
+    sequence_panel,
+)
+from midflight.plot.over_time.stalls import (
+    Heard,
+    least_stall_s,
+    pipe_of_workload,
+    silences,
+    stalls_of,
+)
+from midflight.plot.over_time.timed import Times, lines_of, unit_of
+from midflight.refusal import refusal
+
+if TYPE_CHECKING:
+    from midflight._core import Setup
+    from midflight.policy import Policies
+
+__all__ = [
+    "OVER_TIME",
+    "Stretch",
+    "WatchedRun",
+    "check_interval",
+    "delay_of",
+    "list_kinds",
+    "longest",
+    "name_lines",
+    "nice",
+    "panels_of",
+    "rate_in_use",
+    "watch",
+    "watched_runs",
+    "without_requests",
+]
+
+#: The kinds of panels, in the order in which help lists them.
+OVER_TIME = (
+    *("throughput", "rates", "queue", "delay", "rtt", "cwnd", "pipe", "sequence"),
+    *OF_APPLICATIONS,
+)
+
+#: The events that panels of a kind show; others are not recorded. Samples of the RTT are for the
+#: interval of means.
+_EVENTS: Mapping[str, Sequence[str]] = {
+    "throughput": ("rcv", "rto", "request", "object"),
+    "rates": ("pacing_rate", "delivery_rate"),
+    "queue": ("drop", "mark", "rto", "request", "object"),
+    "delay": ("rcv",),
+    "rtt": (),
+    "cwnd": ("cwnd", "ssthresh", "rto"),
+    "pipe": ("rto",),
+    "sequence": ("ack", "rexmit", "drop", "rto"),
+    "bitrate": ("request", "segment", "playing", "stalled"),
+    "buffer": ("request", "buffer", "playing", "stalled", "done"),
+    "frames": ("frame", "late_frame", "done"),
+    "objects": ("request", "object"),
+}
+_OF_INTERVALS = "rtt_sample"
+
+#: Of several runs all flows are shown if these are no more lines.
+_MOST_ALL = 6
+#: A rate that changes so often follows a recording. An inch of a panel has no more than so many of
+#: its intervals: with one line, and with several, which cover each other.
+_MANY_CHANGES = 20
+_MOST_PER_IN, _MOST_OF_SEVERAL = 150, 60
+#: Otherwise an inch has no more than so many.
+_PER_IN = 28
+#: A link that is in use for less than this share of the time shown has no say in how long they are.
+_LEAST_USE = 0.1
+#: Intervals fit the changes of a rate if more than this share of them is at their edges.
+_MOST_FIT = 0.9
+#: However long a round trip is, a figure has so many intervals.
+_LEAST_INTERVALS = 20
+#: However short requested intervals are, a figure has no more, many for each of its pixels.
+_MOST_INTERVALS = 100_000
+#: Of a video's segment an interval of means has so much at the most, or whole ones.
+_MOST_OF_SEGMENT = 0.1
+#: Narrower segments have no means of parts of them, in inches.
+_LEAST_SEGMENT_IN = 0.18
+#: The means of objects that are requested one after the other are no fewer than these.
+_LEAST_CYCLES = 8
+#: Slopes that differ by less than this share are the same.
+_STRAIGHT = 0.02
+
+
+def watch(
+    source: RunSource | Mapping[str, RunSource],
+    *,
+    flows: Sequence[str] = (),
+    run: int = 0,
+    schemes: Sequence[str] = (),
+    policies: Policies | None = None,
+    kinds: Sequence[str] = (),
+    progress: Callable[[int, int], object] | None = None,
+) -> list[WatchedRun]:
+    """Return one run, or one for each of the `schemes`, which replace that of the flows.
+
+    `flows` are names of flows, and each gets the schemes. The default is all flows of one run, and
+    of several sources if these are up to six lines; otherwise it is one: that in which the sources
+    differ, if it is known, or the first flow. Several sources by their names are runs with these
+    names. If `kinds` of panels are given, only their events are recorded; if all of them are for
+    applications, the flows are those with such an application. `progress` is called with the
+    numbers of runs that are done and of all. Raises `MidflightError` for invalid arguments, and for
+    more lines than a reader can distinguish.
+    """
+    kinds = list_kinds(kinds)
+    how: Any = {"run": run, "schemes": schemes, "policies": policies, "kinds": kinds}
+    found = list(watched_runs(source, flows=flows, progress=progress, **how))
+    name_lines(found)
+    return found
+
+
+def name_lines(runs: Sequence[WatchedRun]) -> None:
+    """Give each flow of each run the name and the look of its line.
+
+    Raises `MidflightError` for more lines than a reader can distinguish.
+    """
+    _check_lines(sum(len(one.flows) for one in runs))
+    # What the looks go by: a flow may have the name of a scheme.
+    senders: list[str] = []
+    flows: list[str] = []
+    for one in runs:
+        several = len(one.flows) > 1
+        differ = len({history.label for history in one.flows}) > 1
+        labels = []
+        for history, way in zip(one.flows, one.directions, strict=True):
+            words = [history.flow] if several else []
+            is_named = len(runs) > 1 or not several or differ
+            words += [history.label] * is_named
+            sender, of_flow = _sender_of(history, one.names)
+            senders.append(sender * (is_named or len(runs) == 1))
+            flows.append(of_flow)
+            other = f" ({way})" if way != one.directions[0] else ""
+            labels.append(", ".join(words) + other)
+        one.labels = labels
+    # In one run a colour is a flow's, in several a scheme's.
+    looks = iter(looks_of(senders) if len(runs) == 1 else looks_of_flows(senders, flows))
+    for one in runs:
+        one.looks = [next(looks) for _ in one.labels]
+
+
+def _check_lines(lines: int) -> None:
+    """Refuse more lines than a reader can distinguish."""
+    if lines > len(SERIES):
+        accepted = f"1 to {len(SERIES)}"
+        raise refusal(
+            f"{lines} lines cannot be told apart; give {accepted}: choose with --flow or --scheme",
+            name="lines",
+            value=lines,
+            accepted=accepted,
+        )
+
+
+def _sender_of(history: History, of_labels: str) -> tuple[str, str]:
+    """What has the colour of a line, and what its line style: of a run over several axes
+    (`of_labels`) the scheme, and its other values with the flow; of other runs the label, and the
+    flow.
+    """
+    names, values = of_labels.split(", "), history.label.split(", ")
+    schemes = [place for place, name in enumerate(names) if name.split(" of ")[0] == "Scheme"]
+    if len(names) < 2 or len(names) != len(values) or len(schemes) != 1:
+        return history.label, history.flow
+    (at,) = schemes
+    return values[at], ", ".join([*values[:at], *values[at + 1 :], history.flow])
+
+
+def list_kinds(kinds: str | Sequence[str]) -> list[str]:
+    """Return kinds of panels, each once; a text is one kind.
+
+    Raises `MidflightError` for a kind that does not exist.
+    """
+    from midflight.meant import did_you_mean
+
+    found = [kinds] if isinstance(kinds, str) else list(dict.fromkeys(kinds))
+    accepted = ", ".join(OVER_TIME)
+    for kind in found:
+        if kind not in OVER_TIME:
+            raise refusal(
+                f'there is no kind "{kind}"{did_you_mean(str(kind), OVER_TIME)}; expected '
+                f"{accepted}",
+                name="kinds",
+                value=kind,
+                accepted=accepted,
+            )
+    return found
+
+
+def watched_runs(
+    source: RunSource | Mapping[str, RunSource],
+    *,
+    flows: Sequence[str] = (),
+    run: int = 0,
+    schemes: Sequence[str] = (),
+    policies: Policies | None = None,
+    most_flows: int | None = None,
+    kinds: Sequence[str] = (),
+    progress: Callable[[int, int], object] | None = None,
+) -> Iterator[WatchedRun]:
+    """Yield the runs of `watch` as they are made, with `most_flows` flows at the most."""
+    flows, schemes = as_names(flows), as_names(schemes)
+    # Each scenario is checked once.
+    by_name: dict[str, RunSource] = {
+        name: one if isinstance(one, SetupSource) else plan_of(one, policies=policies)
+        for name, one in (source if isinstance(source, Mapping) else {"": source}).items()
+    }
+    calls = {name: calls_of(one, policies) for name, one in by_name.items()}
+    segments = {name: segments_of(one, policies) for name, one in by_name.items()}
+    recorded = {name: followed_of(one, policies) for name, one in by_name.items()}
+    paths = _paths(by_name, policies) if isinstance(source, Mapping) else {}
+    listed = [event for kind in kinds for event in (*_EVENTS[kind], _OF_INTERVALS)]
+    of = max(1, len(dict.fromkeys(schemes))) * len(by_name)
+    made_of = by_name if isinstance(source, Mapping) else by_name[""]
+    setups = setups_of(made_of, flows, run, schemes, policies)
+    of_applications = not flows and len(kinds) > 0 and {*kinds} <= {*OF_APPLICATIONS}
+    wanted = {OF_APPLICATIONS[kind] for kind in kinds} if of_applications else set[str]()
+
+    def names_in(setup: Setup) -> list[str]:
+        names = list(dict.fromkeys(flows)) or without_requests(setup)
+        names = [one["name"] for one in setup.flows if one["workload"] in wanted] or names
+        if not flows and of > 1:
+            # Schemes replace that of the first flow.
+            few = not schemes and len(names) * len(by_name) <= _MOST_ALL
+            names = names if few else names[:1] if schemes else [usual_flow(source, names)]
+        return names[:most_flows]
+
+    if not of_applications:
+        # Some of these flows may turn out to have none.
+        _check_lines(sum(len(names_in(one.setup)) for one in setups))
+    for done, (scheme, setup, name_of_source, plain) in enumerate(setups):
+        described = {one["name"]: one["scheme"] for one in setup.flows}
+        names = names_in(setup)
+        how_run: Any = {"path": paths.get(name_of_source, "")}
+        how_run |= {"calls": calls[name_of_source], "recorded": recorded[name_of_source]}
+        how_run |= {"segments": segments[name_of_source]}
+        one = WatchedRun(scheme, setup, [], names=names_of(source), **how_run)
+        # A run is simulated for each flow, and once more for the links.
+        steps = len(names) + 1
+        for place, name in enumerate(names):
+            if progress:
+                progress(done * steps + place, of * steps)
+            how: Any = {"flow": name, "alone": len(described) == 1, "senders": one.senders}
+            how["plain"] = plain
+            # The core refuses a name that is no flow's.
+            trace = setup.trace(flow=name, only=[*dict.fromkeys(listed)])
+            label = scheme if isinstance(source, Mapping) else described[name]
+            history = History(label, trace, one.moments, **how)
+            if not of_applications or has_events(history):
+                one.flows.append(history)
+        if not one.flows:
+            one.flows.append(history)
+        # Until there are names for them all.
+        one.labels, one.looks = [history.label for history in one.flows], range(len(one.flows))
+        if progress:
+            progress(done * steps + len(names), of * steps)
+            # They are made when they are first used.
+            _ = one.samples
+            progress((done + 1) * steps, of * steps)
+        yield one
+
+
+def without_requests(setup: Setup) -> list[str]:
+    """The names of all flows but those that carry only the requests of an application."""
+    names = [one["name"] for one in setup.flows]
+    asks = {f"{one['name']}-requests" for one in setup.flows if one["workload"] is not None}
+    return [name for name in names if name not in asks]
+
+
+#: What of a scenario says nothing of its links and handoffs.
+_NO_PATH = ("title", "description", "flows", "set", "profile", "runs", "seed", "policies")
+
+
+def _paths(sources: Mapping[str, RunSource], policies: Policies | None) -> dict[str, str]:
+    """The links and handoffs of sources that are scenarios, by their names."""
+    found = {}
+    for name, one in sources.items():
+        if not isinstance(one, SetupSource):
+            scenario = json.loads(plan_of(one, policies=policies).canonical)
+            kept = {key: value for key, value in scenario.items() if key not in _NO_PATH}
+            found[name] = json.dumps(kept, sort_keys=True)
+    return found
+
+
+def panels_of(
+    runs: Sequence[WatchedRun],
+    kinds: Sequence[str],
+    window: tuple[float, float],
+    interval_s: float | None = None,
+    *,
+    may_lack: bool = False,
+    width_in: float = PAGE_IN,
+    marks: Sequence[str] | None = None,
+) -> list[Panel]:
+    """Return the panels of these kinds, with their values in a window of time in seconds.
+
+    `interval_s` is the length of the intervals of mean throughputs and, if given, of quantiles. The
+    usual one depends on the width of the figure. A panel has no curves if the runs have no values
+    for it, and the reason in `lacks`. `marks` are the events that are marked
+    (`midflight.plot.over_time.marks`), by default all. Raises `MidflightError` if no panel has
+    curves, unless they `may_lack` them.
+    """
+    check_interval(interval_s, window, longest(runs).end_ns / NS_PER_S)
+    several = sum(len(one.flows) for one in runs) > 1
+    most = width_in * (_MOST_OF_SEVERAL if several else _MOST_PER_IN)
+    usual = _usual_interval(longest(runs), window, width_in * _PER_IN, most)
+    lengths = (run.segments.get(flow.flow) for run, flow, _ in each_line(runs))
+    segments = sorted({one for one in lengths if one})
+    shown_s = min(window[1], longest(runs).end_ns / NS_PER_S) - window[0]
+    cycles = [cycle_of(flow) for run, flow, _ in each_line(runs) if run.workload_of(flow) == "web"]
+    narrow_s = _LEAST_SEGMENT_IN / width_in * shown_s
+    usual = _of_whole_segments(segments, usual, narrow_s)
+    of_cycles = _of_cycles(max(cycles, default=0.0), usual, narrow_s, shown_s)
+    interval = interval_s or of_cycles
+    # A queue that is full and empty in each segment of a video would be a comb.
+    has_segments = len(segments) > 0 and usual >= segments[0]
+    is_fixed = interval_s is not None or has_segments or of_cycles > usual
+    marked = check_marks(marks)
+    left_out = {
+        draw
+        for group in GROUPS
+        if marked is not None and group not in marked
+        for draw in GROUPS[group]
+    }
+    found = []
+    for kind in dict.fromkeys(kinds):
+        given: Any = {"is_fixed": is_fixed} if kind == "queue" else {}
+        panel = _KINDS[kind](runs, window, interval, **given)
+        curves = [one for one in panel.curves if len(one.time_s) and one.draw not in left_out]
+        if not any(one.draw != "area" for one in curves):
+            curves = []
+        lacks = _lacks(panel, runs, window, interval)
+        how: Any = {"lacks": lacks, "are_marks_asked": marked is not None}
+        found.append(replace(panel, curves=curves, **how))
+    if not may_lack and not any(panel.curves for panel in found):
+        names = [one.kind for one in found]
+        why = [why.removeprefix(f"{one.kind}: ") for one in found for why in one.lacks]
+        raise refusal(
+            f"there is nothing to draw of {', '.join(names)}: {'; '.join(dict.fromkeys(why))}",
+            name="kind",
+            value=", ".join(names),
+            accepted=", ".join(one for one in OVER_TIME if one not in names),
+        )
+    return found
+
+
+def check_interval(interval_s: float | None, window: tuple[float, float], end_s: float) -> None:
+    """Raise `MidflightError` for an interval of means that is no time above 0, or with which a
+    window of time would have more than `_MOST_INTERVALS`; None is the usual one. The runs end at
+    `end_s`.
+    """
+    if interval_s is None:
+        return
+    least = nice((window[1] - window[0]) / _MOST_INTERVALS)
+    if not least <= interval_s < math.inf:
+        raise refusal(
+            f"--interval {time_words(interval_s)} is not accepted; to show {window[0]:g} s to "
+            f"{min(window[1], end_s):g} s give {1000 * least:g} ms or more",
+            name="--interval",
+            value=time_words(interval_s),
+            accepted=f"{1000 * least:g} ms or more",
+        )
+
+
+def _usual_interval(
+    run: WatchedRun, window: tuple[float, float], count: float, most: float
+) -> float:
+    """The interval of means, in seconds, of which a window has `count` or fewer. If the rate of the
+    link in use changes all the time, as with a recording, it is the interval of these changes, if
+    that is shorter than the usual one and there are no more than `most`.
+
+    A rate with an even slope changes where the slope ends.
+    """
+    shown = window[1] - window[0]
+    trip = _longest_trip(run, window)
+    usual = nice(max(shown / count, min(trip, shown / _LEAST_INTERVALS)))
+    rate = rate_in_use(run, window)
+    sampled = run.sampled(next(iter(run.access.values())), "time_ns")
+    between = float(np.median(np.diff(sampled))) / NS_PER_S if len(sampled) > 1 else 0.0
+    is_recorded = not {*run.access.values()}.isdisjoint(run.recorded_rates)
+    if is_recorded:
+        # Its changes are known as they happen, and not from the next sample on.
+        between = 0.0
+    at = _corners(rate.time_s, rate.value, 1.5 * between)
+    many = len(at) >= _MANY_CHANGES
+    if not many and not (is_recorded and len(at) > 2):
+        return usual
+    step = float(np.median(np.diff(at))) - between
+    if step < usual:
+        return min(usual, nice(max(step, trip, shown / most))) if many else usual
+    # No interval has parts of two steps of the recording.
+    shorter = (usual, nice(0.4 * usual), nice(0.4 * nice(0.4 * usual)))
+    near = 2 * between + 1e-6
+
+    def fits(one: float) -> bool:
+        aside = np.abs(at[1:-1] - one * np.round(at[1:-1] / one))
+        return float(np.mean(aside <= near)) > _MOST_FIT
+
+    return next((one for one in shorter if one >= max(trip, shown / most) and fits(one)), usual)
+
+
+def _longest_trip(run: WatchedRun, window: tuple[float, float]) -> float:
+    """The round trip, in seconds, of the slowest link that is in use for a good part of a window:
+    means of less than that show the bursts of a window, and no throughput. What waits in a queue
+    arrives without bursts, so that the shortest one of each link counts.
+    """
+    least = _LEAST_USE * (window[1] - window[0])
+    trips = [0.0]
+    for begin, end in _uses(run, window):
+        for flow in run.flows if end - begin >= least else ():
+            seen = inside(flow.times("rtt_sample") / NS_PER_S, (begin, end))
+            if seen.stop > seen.start:
+                trips.append(float(flow.values("rtt_sample")[seen].min()))
+    return max(trips)
+
+
+def _uses(run: WatchedRun, window: tuple[float, float]) -> Iterator[tuple[float, float]]:
+    """From when to when each link is in use in a window, in seconds."""
+    for one in run.stretches:
+        begin, end = max(one.from_ns / NS_PER_S, window[0]), min(one.until_ns / NS_PER_S, window[1])
+        if one.link and begin < end:
+            yield begin, end
+
+
+def _of_whole_segments(segments: Sequence[float], interval: float, narrow_s: float) -> float:
+    """An interval of means that has whole segments of videos of these lengths, or is much shorter
+    than these, if they are not narrow: means of half a segment of a flow that is on and off would
+    depend on where they begin, and many narrow bursts be a comb.
+    """
+    for segment in segments:
+        if segment < narrow_s or interval > _MOST_OF_SEGMENT * segment * (1 + 1e-9):
+            interval = segment * math.ceil(interval / segment - 1e-9)
+    return interval
+
+
+def _of_cycles(cycle: float, interval: float, narrow_s: float, shown_s: float) -> float:
+    """An interval of means that has about two of the cycles of a flow that is on and off, or is
+    much shorter than these, if they are not narrow; of few cycles it is as it was.
+    """
+    if not cycle or (cycle >= narrow_s and interval <= _MOST_OF_SEGMENT * cycle):
+        return interval
+    found = nice(2 * cycle)
+    return max(interval, found) if _LEAST_CYCLES * found <= shown_s else interval
+
+
+def _corners(time_s: Values, value: Values, near_s: float) -> Values:
+    """The times at which a value of steps changes, without those on a straight slope, whose steps
+    are no further apart than `near_s`.
+    """
+    if len(time_s) < 3:
+        return time_s
+    apart = np.diff(time_s)
+    slope = np.diff(value) / np.maximum(apart, 1e-12)
+    change: Values = np.abs(np.diff(slope))
+    is_corner = change > _STRAIGHT * np.maximum(np.abs(slope[1:]), np.abs(slope[:-1]))
+    is_far = np.maximum(apart[1:], apart[:-1]) > near_s
+    found: Values = time_s[np.concatenate([[True], is_corner | is_far, [True]])]
+    return found
+
+
+#: Why the lines of a kind may have no values in the whole run.
+_UNTOLD: Mapping[str, str] = {
+    "rates": "no pacing rate and no samples of the delivery rate (BBR has both)",
+    "rtt": "no samples of the RTT",
+    "cwnd": "no window is reported",
+    "pipe": "no pipe is reported",
+}
+
+
+def _lacks(
+    panel: Panel, runs: Sequence[WatchedRun], window: tuple[float, float], interval: float
+) -> list[str]:
+    """Which lines have no values in a panel, and why."""
+    end = min(window[1], longest(runs).end_ns / NS_PER_S)
+    outside = f"no values from {window[0]:g} s to {end:g} s"
+    if panel.kind == "queue" or panel.kind in OF_APPLICATIONS:
+        # Links are no flows, and few flows have a requested application.
+        if any(len(one.time_s) for one in panel.curves):
+            return []
+        workload = OF_APPLICATIONS.get(panel.kind)
+        has_one = any(one["workload"] == workload for run in runs for one in run.setup.flows)
+        names_workload = workload is None or has_one
+        return [f"{panel.kind}: {outside if names_workload else f'no flow is a {workload}'}"]
+    named = [how for _, _, how in each_line(runs)]
+
+    def lines_of(one: Panel) -> set[tuple[str, str]]:
+        shown = (curve for curve in one.curves if curve.draw != "area" and len(curve.time_s))
+        return {(curve.flow, curve.scheme) for curve in shown}
+
+    there = lines_of(panel)
+    if all((how["flow"], how["scheme"]) in there for how in named):
+        return []
+    whole = (0.0, max(longest(runs).end_ns / NS_PER_S, 1e-6))
+    # A short window has fine intervals, of which a whole run would have millions.
+    ever = lines_of(_KINDS[panel.kind](runs, whole, max(interval, whole[1] / _LEAST_INTERVALS)))
+    why: dict[str, list[str]] = {}
+    for how in named:
+        key = how["flow"], how["scheme"]
+        if key not in there:
+            untold = _UNTOLD.get(panel.kind, "no values")
+            why.setdefault(outside if key in ever else untold, []).append(how["label"])
+    words = []
+    for reason, labels in why.items():
+        words.append(f"{panel.kind}: {', '.join(labels)}: {reason}")
+    return words
+
+
+def longest(runs: Sequence[WatchedRun]) -> WatchedRun:
+    """The run that ends last."""
+    return max(runs, key=lambda one: one.end_ns)
+
+
+def _throughput(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
+    longest_run = longest(runs)
+    edges = bin_edges(window, interval, longest_run.end_ns / NS_PER_S, longest_run.cuts)
+    curves, found = rates_of(runs, window, edges), []
+    for run, flow, how in each_line(runs):
+        at, bits = flow.times("rcv") / NS_PER_S, 8 * flow.sizes("rcv")
+        # Where the packets' sizes are unknown, all segments are full.
+        payload = {one["name"]: one["payload_bytes"] for one in run.setup.flows}[flow.flow]
+        bits = np.where(np.isnan(bits), 8.0 * payload, bits)
+        edges = _edges(run, flow, window, interval)
+        if len(edges) > 1:
+            sums, _ = np.histogram(at, bins=edges, weights=bits)
+            means = sums / np.diff(edges) / 1e6
+            # The last one holds to the end of its interval.
+            value = np.append(means, means[-1])
+            line = Curve(draw="steps", time_s=edges, value=value, of_intervals=True, **how)
+            marks = timeouts(flow, line, alone=is_alone(runs))
+            least, pipe = least_stall_s(run, flow), pipe_of_workload(run, flow)
+            found.append(Heard(at, line, marks, least, pipe, run.gaps))
+    for one, stalls in zip(found, stalls_of(found, alone=is_alone(runs)), strict=True):
+        curves += [one.line, *stalls, *one.timeouts]
+    drawn = [one for one in curves if len(one.time_s)]
+    return Panel("throughput", "Throughput\n(Mbit/s)", "Mbit/s", drawn, f"means of {interval:g} s")
+
+
+def _edges(run: WatchedRun, flow: History, window: tuple[float, float], interval: float) -> Values:
+    """The edges of the intervals of a throughput in a window, in seconds: the first one begins with
+    the first data that arrive, and one where data arrive after nothing did for longer than an
+    interval. A mean across these would be seen before its data arrive.
+    """
+    begin, silent, again = silences(flow, window)
+    cuts = np.array(at := cuts_of_arrivals(run, flow))
+    own = [
+        one
+        for one in again[silent > interval].tolist()
+        if not (np.abs(cuts - one) < LEAST_SHARE * interval).any()
+    ]
+    ends = sorted([*at, begin, *own])
+    return bin_edges((begin, window[1]), interval, flow.end_ns / NS_PER_S, ends)
+
+
+def _timed(
+    kind: str,
+    title: str,
+    of: Callable[[History], tuple[Values, Values]],
+    cuts: Callable[[WatchedRun, History], list[float]],
+    runs: Sequence[WatchedRun],
+    window: tuple[float, float],
+    interval: float,
+) -> Panel:
+    """Times in seconds that packets take."""
+    found = []
+    for run, flow, how in each_line(runs):
+        time, value = of(flow)
+        seen = inside(time, window)
+        edges = bin_edges(window, interval, flow.end_ns / NS_PER_S, cuts(run, flow))
+        found.append(Times(how, edges, time[seen], value[seen], run.gaps))
+    unit, scale = unit_of(found)
+    curves, detail = lines_of(found, interval, scale)
+    return Panel(kind, f"{title}\n({unit})", unit, curves, detail)
+
+
+def delay_of(flow: History) -> tuple[Values, Values]:
+    """When each segment arrives, and its one-way delay, in seconds."""
+    at, sent = flow.times("rcv"), flow.sent_ns("rcv")
+    known = ~np.isnan(sent)
+    return at[known] / NS_PER_S, (at[known] - sent[known]) / NS_PER_S
+
+
+def _delay(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
+    return _timed("delay", "One-way delay", delay_of, cuts_of_arrivals, runs, window, interval)
+
+
+def _rtt(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
+    def samples(flow: History) -> tuple[Values, Values]:
+        return flow.times("rtt_sample") / NS_PER_S, flow.values("rtt_sample")
+
+    return _timed("rtt", "RTT samples", samples, cuts_of_round_trips, runs, window, interval)
+
+
+_KINDS: Mapping[str, Callable[[Sequence[WatchedRun], tuple[float, float], float], Panel]] = {
+    "throughput": _throughput,
+    "rates": rates_panel,
+    "queue": queue_panel,
+    "delay": _delay,
+    "rtt": _rtt,
+    "cwnd": cwnd_panel,
+    "pipe": pipe_panel,
+    "sequence": sequence_panel,
+    "bitrate": bitrate_panel,
+    "buffer": buffer_panel,
+    "frames": frames_panel,
+    "objects": objects_panel,
+}

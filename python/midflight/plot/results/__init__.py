@@ -1,0 +1,1 @@
+"""Figures of sweeps and other tables: quartiles, comparisons, distributions, heat maps."""

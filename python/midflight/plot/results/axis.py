@@ -1,0 +1,800 @@
+"""Quartiles of a sweep's measurements over one of its axes, from a folder of results or any table.
+
+A table has a row for each run (and flow, and phase), a column for each axis, named by the axis's
+key, and columns of measurements (`flows.csv`, `phases.csv`).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+
+from midflight.plot.common.figure import Dress, check_dress, label_axes, write_figure
+from midflight.plot.common.line_looks import few_entries, line_looks, line_named_by, schemes_apart
+from midflight.plot.common.names import SCALES, column_name, plural_name, with_unit, within_text
+from midflight.plot.common.options import as_names
+from midflight.plot.common.plain import usual_of_folder
+from midflight.plot.common.style import (
+    COLUMN_IN,
+    SERIES,
+    Size,
+    check_format,
+    labelled,
+    size_in,
+    style,
+    text_width,
+    values_of_tables,
+)
+from midflight.plot.results.alike import alike, named_alike
+from midflight.plot.results.dodge import (
+    Apart,
+    beside,
+    dodge,
+    marker_high,
+    most_beside,
+    side_by_side_at_names,
+)
+from midflight.plot.results.medians import (
+    LEAST_FOR_BANDS,
+    Line,
+    draw_band,
+    draw_medians,
+    draw_spread,
+    has_few_medians,
+)
+from midflight.plot.results.quartiles import mark_endless
+from midflight.plot.results.scales import (
+    beyond,
+    hides,
+    is_log_place,
+    is_log_value,
+    log_title,
+    place_limits,
+    set_log,
+    tick_places,
+)
+from midflight.plot.results.tables import (
+    Columns,
+    TableSource,
+    columns_of,
+    missing_column,
+    results_of,
+)
+from midflight.plot.results.unfinished import counted_words
+from midflight.plot.usual import (
+    Shown,
+    is_sweep,
+    maps_instead,
+    missing_argument,
+    usual_rows,
+    usual_shown,
+)
+from midflight.refusal import names_arguments, refusal
+from midflight.results import quartiles
+from midflight.run_tables import is_requests
+from midflight.sweep_results import WORKLOAD_OF, is_sample
+from midflight.unmet import MET
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+__all__ = [
+    "AxisData",
+    "axes_of",
+    "axis_data",
+    "axis_figure",
+    "axis_places",
+    "axis_rows",
+    "compared_name",
+    "early_flows",
+    "kept_rows",
+    "kept_values",
+    "kept_words",
+    "lines_name",
+    "measured_flows",
+    "measured_rows",
+    "name_categories",
+    "one_line_name",
+    "ordered",
+    "place_title",
+    "plot_axis",
+    "pooled_axes",
+    "pooled_flows",
+    "shown_number",
+    "spaced",
+    "text_of",
+    "unit_of",
+]
+
+#: Units of each quantity, as factors of the first one.
+_UNITS: Sequence[Mapping[str, float]] = (
+    {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0},
+    {"Mbit/s": 1.0, "kbit/s": 1e-3, "bit/s": 1e-6, "Gbit/s": 1e3},
+    {"MB": 1.0, "kB": 1e-3, "B": 1e-6, "GB": 1e3, "bytes": 1e-6, "byte": 1e-6},
+    {"packets": 1.0, "packet": 1.0},
+    {"bdp": 1.0},
+    {"%": 1.0},
+    {"": 1.0},
+)
+_QUANTITY = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-z/%]*)\s*")
+#: Words before a number.
+_WORDS = re.compile(r"(?:[A-Za-z][\w-]*\s+)+(?=[-+.\d])")
+#: With more bands each is fainter.
+_MOST_STRONG_BANDS = 3
+#: Flows that are taken together are named up to this number.
+_MOST_FLOWS = 3
+#: The room between two numbers below an axis, and the height of a name, in points.
+_TICKS_APART_PT, _NAME_PT = 5.0, 8.0
+_USUAL_IN = (COLUMN_IN * 1.25, 2.9)
+
+
+@dataclass(frozen=True)
+class AxisData:
+    """The content of a figure: series over an axis of numbers or of names (`categories`)."""
+
+    x_title: str
+    y_title: str
+    lines: Sequence[Line]
+    categories: Sequence[str] | None = None
+    #: The quantity that the labels of the lines are values of.
+    lines_title: str = ""
+    #: For a table: the columns of the axis and of the measurement, and the units of their values.
+    axis: tuple[str, str] = ("", "")
+    measure: tuple[str, str] = ("", "")
+    #: The axes that are pooled, and the flows that had no handoff, in words.
+    pooled: str = ""
+    #: The columns that tell lines apart.
+    by: Sequence[str] = ()
+
+
+@names_arguments
+def plot_axis(
+    source: TableSource,
+    path: str | Path,
+    *,
+    x: str | None = None,
+    y: str | None = None,
+    by: Sequence[str] | None = None,
+    where: Mapping[str, str | Sequence[str]] | None = None,
+    title: str | None = None,
+    xscale: str | None = None,
+    yscale: str | None = None,
+    size: Size | None = None,
+    **dress: Unpack[Dress],
+) -> Path:
+    """Draw the quartiles of a measurement over an axis into a .png, .svg, .pdf or .pgf file; return
+    it.
+
+    `source` is a folder of results, a `Sweep` that has them, a CSV or Parquet file, columns by
+    their names, a `Table`, or a table of pandas, polars or pyarrow.
+    `x` is the column along the axis, such as "handoffs.0.at". `y` is the measurement: times (`_ns`)
+    are shown in seconds, rates (`_bps`) in Mbit/s. Each value of the columns `by` has a line
+    (default: the flow's name, if there are several flows). Of the folder of a sweep all three may
+    be left out: the figure is then that of `midflight plot FOLDER`, which is the comparison if the
+    sweep has one. `where` keeps the rows with these
+    values; several values for a column keep the rows with any of them, and lines and names have the
+    order of these values. A missing time of a run that did not finish counts as longer than every
+    other; other missing values are left out.
+
+    `title` is put above the figure; it may have mathematics between dollar signs, such as `Gap $g$
+    (s)`. `xscale` and `yscale` are "linear" or "log". The default is logarithmic for an axis of
+    numbers that are a geometric series or extend over more than two decades, and for measurements
+    of which a linear axis would hide a part. `size` is "single" or "double" (column), or inches: a
+    width, or width and height. `Dress` describes how it looks (`look`, `font`, `labels`, `legend`,
+    `xlim`, `ylim`, `xlabel`, `ylabel`) and `csv`.
+
+    Raises `MidflightError` for an invalid argument, `OSError` for a file that cannot be read or
+    written.
+    """
+    # They need this module.
+    from midflight.plot.results.paired import paired_figure, source_of
+    from midflight.plot.results.spread import plot_spread
+
+    check_dress(plot_axis, dress)
+    check_format(path)
+    asked = Shown(x, None, y, as_names(by or ()))
+    source = results_of(source)
+    texts: Any = {"title": title, "xscale": xscale, "yscale": yscale, "size": size}
+    is_usual = y is None and by is None
+    if is_usual and (paired := paired_figure(source, None, asked, where, has_by=False)) is not None:
+        given: Any = {"x": x}
+        if paired.kind == "heatmap":
+            given = {"x": paired.shown.x, "y": paired.shown.y, "value": paired.shown.value}
+        return plot_spread(source, path, paired.kind, where=where, **given, **texts, **dress)
+    source = source_of(source, y)
+    shown = usual_shown(source, "median", asked, has_by=by is not None, where=where)
+    if shown.x is None or shown.value is None:
+        raise missing_argument("x" if shown.x is None else "y")
+    columns = usual_rows(columns_of(source, shown.value), source, asked, shown, where)
+    data = axis_data(columns, x=shown.x, y=shown.value, by=shown.by, where=where)
+    is_chosen = is_usual and x is None and is_sweep(source)
+    if is_chosen and has_few_medians(data.lines):
+        maps = maps_instead(source, asked, shown, columns, where or {})
+        if maps is not None:
+            return plot_spread(source, path, "heatmap", where=where, **texts, **dress)
+
+    def draw() -> Figure:
+        return axis_figure(data, **texts)
+
+    with usual_of_folder(source):
+        return write_figure(path, draw, axis_rows(data), dress)
+
+
+def axis_data(
+    columns: Columns,
+    *,
+    x: str,
+    y: str,
+    by: Sequence[str] = (),
+    where: Mapping[str, str | Sequence[str]] | None = None,
+) -> AxisData:
+    """Return the quartiles that `plot_axis` draws."""
+    by, kept = as_names(by), kept_values(columns, where)
+    options = {x: "--x", y: "--y"} | dict.fromkeys(by, "--by") | dict.fromkeys(kept, "--where")
+    for name, option in options.items():
+        if name not in columns:
+            raise missing_column(option, name, columns)
+    rows = measured_rows(columns, kept_rows(columns, len(columns[y]), kept), y)
+    check_is_measured(columns, rows, y, "--y")
+    flows = {columns["flow"][row] for row in rows} if "flow" in columns else set()
+    if not by and x != "flow" and len(flows) > 1:
+        by = ["flow"]
+    values = {row: shown_number(columns[y][row], y) for row in rows}
+    texts = ordered(columns, rows, x, kept)
+    places, categories, unit = axis_places(texts, x)
+    grouped: dict[tuple[str, ...], dict[str, list[float]]] = {}
+    for row in rows:
+        key = tuple(text_of(columns[name][row]) for name in by)
+        grouped.setdefault(key, {}).setdefault(text_of(columns[x][row]), []).append(values[row])
+    if len(grouped) > len(SERIES):
+        raise refusal(
+            f"{len(grouped)} lines cannot be distinguished; a figure has up to {len(SERIES)}: "
+            f"keep fewer of {', '.join(by)} with --where, or give another --by",
+            name="by",
+            value=", ".join(by),
+            accepted=f"columns with up to {len(SERIES)} combinations of values",
+        )
+    orders = [ordered(columns, rows, name, kept) for name in by]
+    is_time, lines = y.endswith("_ns"), []
+    for key in filter(grouped.__contains__, product(*orders)):
+        found = grouped[key]
+        line = Line(", ".join(key) if by else one_line_name(columns, rows, x, kept), key)
+        for text in sorted(found, key=lambda text: places[text]):
+            known = [one for one in found[text] if not math.isnan(one)]
+            if not known and not is_time:
+                continue
+            line.x.append(places[text])
+            line.points.append(quartiles(found[text] if is_time else known))
+            line.runs.append(len(found[text]))
+            line.values.append(tuple(found[text]))
+            line.missing.append(len(found[text]) - len(known))
+        lines.append(line)
+    return AxisData(
+        place_title(column_name(x), unit, texts),
+        with_unit(column_name(y), unit_of(y)[0]),
+        lines,
+        categories,
+        lines_name(by, columns),
+        axis=(x, unit),
+        measure=(y, unit_of(y)[0]),
+        pooled=pooled_words(columns, y, {x, *by}, kept),
+        by=by,
+    )
+
+
+def lines_name(by: Sequence[str], columns: Columns) -> str:
+    """The quantity of the names of lines; for a comparison the compared axis."""
+    first, *others = (column_name(compared_name(name, columns)) for name in by or [""])
+    return ", ".join((first, *map(within_text, others)))
+
+
+def compared_name(name: str, columns: Columns) -> str:
+    """The compared axis for the values of a comparison; the names of other columns as they are."""
+    compared = {str(one) for one in columns.get("compared", ())} if name == "value" else ()
+    return next(iter(compared)) if len(compared) == 1 else name
+
+
+def kept_values(
+    columns: Columns, where: Mapping[str, str | Sequence[str]] | None
+) -> dict[str, list[str]]:
+    """Return the values that rows are kept by, as the table writes them.
+
+    A quantity may be written in another way: `100ms` keeps rows with `0.1 s`. A value that the
+    table does not have stays as it is.
+    """
+    kept = {}
+    for name, values in (where or {}).items():
+        texts = [values] if isinstance(values, str) else [text_of(one) for one in values]
+        present = dict.fromkeys(map(text_of, columns.get(name, ())))
+        alike: dict[Any, list[str]] = {}
+        if any(text not in present for text in texts):
+            for one in present:
+                alike.setdefault(quantity(one), []).append(one)
+        kept[name] = [
+            one
+            for text in texts
+            for one in ([text] if text in present else alike.get(quantity(text)) or [text])
+        ]
+    return kept
+
+
+def quantity(text: str) -> tuple[str, float] | str:
+    """The unit and the number of a quantity; another text is itself."""
+    from midflight import _core
+
+    try:
+        return _core.in_column_unit(text) or ("", float(text))
+    except ValueError:
+        return text
+
+
+def kept_rows(columns: Columns, count: int, kept: Mapping[str, Sequence[str]]) -> list[int]:
+    """The rows that have one of the values of each column."""
+
+    rows = list(range(count))
+    for name, values in kept.items():
+        present = dict.fromkeys(text_of(columns[name][row]) for row in rows)
+        for value in values:
+            if value not in present:
+                raise refusal(
+                    f'--where {name}={value}: no row has that; "{name}" is {_some(present)}',
+                    name=name,
+                    value=value,
+                    accepted=_some(present),
+                )
+        rows = [row for row in rows if text_of(columns[name][row]) in values]
+    return rows
+
+
+#: Keys of a scenario that are no tables, and can be axes.
+_PLAIN_KEYS = ("agent", "end", "packets", "profile", "seed", "stop")
+
+
+def axes_of(columns: Columns) -> list[str]:
+    """Return the columns of a table that are axes of a sweep, without their numbers."""
+
+    def is_number(name: str) -> bool:
+        axis, _, unit = name.rpartition("_")
+        return bool(unit) and axis in columns
+
+    keys = (name for name in columns if "." in name or name in _PLAIN_KEYS)
+    return [name for name in keys if not is_number(name)]
+
+
+def pooled_axes(
+    columns: Mapping[str, Sequence[Any]],
+    measured: str,
+    shown: set[str | None],
+    kept: Mapping[str, Sequence[str]],
+    *,
+    with_samples: bool = False,
+) -> list[tuple[str, int]]:
+    """Return the axes that a figure pools, and their numbers of values at one of its points.
+
+    As in the summary of a sweep, samples (`is_sample`) are named only if they are asked for. An
+    axis that has one value at each point, such as one that changes with a shown one, is not pooled.
+    """
+    if any(name not in columns for name in (measured, *kept)):
+        return []
+    rows = kept_rows(columns, len(columns[measured]), kept)
+    rows = measured_rows(columns, rows, measured)
+    points = [tuple(str(columns[name][row]) for name in columns if name in shown) for row in rows]
+    # Beside an axis stand its numbers, as handoffs.0.gap_ns.
+    shown = {*shown, *(name.rpartition("_")[0] for name in shown if name)}
+    found = []
+    for name in axes_of(columns):
+        if (is_sample(name) and not with_samples) or name in (*shown, measured):
+            continue
+        values: dict[tuple[str, ...], set[str]] = {}
+        for point, row in zip(points, rows, strict=True):
+            values.setdefault(point, set()).add(str(columns[name][row]))
+        count = max(map(len, values.values()), default=0)
+        if count > 1:
+            found.append((name, count))
+    return found
+
+
+def kept_words(
+    columns: Columns, measured: str, shown: set[str | None], kept: Mapping[str, Sequence[str]]
+) -> str:
+    """The note of a figure on rows that it leaves out, and on axes that it pools."""
+    words = [
+        f"{column_name(compared_name(name, columns))}: {' or '.join(values)}"
+        for name, values in kept.items()
+        # The places of an axis and the names of maps have these.
+        if name not in shown
+    ]
+    first, *others = (*words, *filter(None, [pooled_words(columns, measured, shown, kept)])) or (
+        "",
+    )
+    return "; ".join((first[:1].upper() + first[1:], *map(within_text, others)))
+
+
+def pooled_words(
+    columns: Columns, measured: str, shown: set[str | None], kept: Mapping[str, Sequence[str]]
+) -> str:
+    """The note of a figure on axes and flows that it pools in the rows that are kept, and on flows
+    without a handoff.
+    """
+    pooled = pooled_axes(columns, measured, shown, kept, with_samples=True)
+    named = [f"{count} {plural_name(name)}" for name, count in pooled]
+    words = [f"pooled: {', '.join(named)}"] if named else []
+    flows = pooled_flows(columns, measured, shown, kept)
+    if len(flows) > _MOST_FLOWS:
+        words.append(f"{len(flows)} flows together")
+    elif len(flows) > 1:
+        words.append(f"flows {' and '.join(flows)} together")
+    early, every = early_flows(columns, measured, shown, kept)
+    if early:
+        words.append(f"{early} of {every} flows done before the handoff")
+    return "; ".join(words)
+
+
+def early_flows(
+    columns: Columns, measured: str, shown: set[str | None], kept: Mapping[str, Sequence[str]]
+) -> tuple[int, int]:
+    """Return how many flows of a figure were done before the handoff, and how many it has; no flows
+    if that is not known, or if it tells them apart.
+    """
+    if not {MET, measured, *kept} <= {*columns} or MET in {*shown, *kept}:
+        return 0, 0
+    rows = measured_rows(columns, kept_rows(columns, len(columns[measured]), kept), measured)
+    return sum(text_of(columns[MET][row]) == "0" for row in rows), len(rows)
+
+
+def pooled_flows(
+    columns: Mapping[str, Sequence[Any]],
+    measured: str,
+    shown: set[str | None],
+    kept: Mapping[str, Sequence[str]],
+) -> list[str]:
+    """Return the flows that share points of a figure; flows with schemes of their own do not, if
+    these have lines.
+    """
+    if any(name not in columns for name in ("flow", measured, *kept)):
+        return []
+    rows = measured_rows(columns, kept_rows(columns, len(columns[measured]), kept), measured)
+    points: dict[tuple[str, ...], dict[str, None]] = {}
+    for row in rows:
+        point = tuple(str(columns[name][row]) for name in columns if name in shown)
+        points.setdefault(point, {})[str(columns["flow"][row])] = None
+    together = {flow for flows in points.values() if len(flows) > 1 for flow in flows}
+    return [flow for flow in measured_flows(columns, measured, kept) if flow in together]
+
+
+def measured_flows(columns: Columns, measured: str, kept: Mapping[str, Sequence[str]]) -> list[str]:
+    """The flows whose measurement a figure shows."""
+    if any(name not in columns for name in ("flow", measured, *kept)):
+        return []
+    rows = kept_rows(columns, len(columns[measured]), kept)
+    return list(
+        dict.fromkeys(str(columns["flow"][row]) for row in measured_rows(columns, rows, measured))
+    )
+
+
+def measured_rows(columns: Columns, rows: Sequence[int], measured: str) -> list[int]:
+    """The rows of flows that a measurement is made of: those of an application have only flows
+    with that application, and in other flows it is not missing. Flows that only carry the requests
+    of an application count if there are no others.
+    """
+    of = WORKLOAD_OF.get(measured)
+    if "entry" in columns and "flow" in columns:
+        names = {name: columns[name] for name in ("flow", "entry")}
+        asks = [is_requests({name: names[name][row] for name in names}) for row in rows]
+        rows = [row for row, asking in zip(rows, asks, strict=True) if not asking] or rows
+    if of is None or "workload" not in columns:
+        return list(rows)
+    return [row for row in rows if text_of(columns["workload"][row]) == of]
+
+
+def check_is_measured(columns: Columns, rows: Sequence[int], name: str, option: str) -> None:
+    """Refuse a table without rows, and a measurement that no row has, such as the duration of flows
+    without an end.
+    """
+    if not rows:
+        raise refusal(
+            f'the table has no rows with "{name}"; there is nothing to draw',
+            name="source",
+            value="no rows",
+            accepted="a table with rows",
+        )
+    if not all(math.isnan(shown_number(columns[name][row], name)) for row in rows):
+        return
+    accepted = "one that some run has, such as goodput_bps"
+    raise refusal(
+        f'{option} "{name}" has no value in any of {len(rows)} rows: no run finished what it '
+        f"measures; give {accepted}, or the runs a later end",
+        name=option,
+        value=name,
+        accepted=accepted,
+    )
+
+
+def ordered(
+    columns: Columns, rows: Sequence[int], name: str, kept: Mapping[str, Sequence[str]]
+) -> list[str]:
+    """The values of a column in the order to show them: as requested, or as in the table."""
+    present = [text_of(columns[name][row]) for row in rows]
+    return list(dict.fromkeys([*kept.get(name, ()), *present]))
+
+
+def one_line_name(
+    columns: Columns, rows: Sequence[int], x: str, kept: Mapping[str, Sequence[str]]
+) -> str:
+    """The label of a single line: its flow and scheme if it has one of each, and the kept rows."""
+    words = []
+    for name in dict.fromkeys(("flow", "scheme", *kept)):
+        values = ordered(columns, rows, name, kept) if name in columns and name != x else []
+        text = " or ".join(values)
+        if not values or (len(values) > 1 and name not in kept) or text in words:
+            continue
+        is_name = name.rpartition(".")[2] in ("flow", "scheme", "link", "preset", "to")
+        words.append(text if is_name else f"{within_text(column_name(name))} {text}")
+    return ", ".join(words)
+
+
+def text_of(value: Any) -> str:
+    # Twelve digits: nanoseconds of a column with missing values are floats.
+    return "" if value is None else f"{value:.12g}" if isinstance(value, float) else str(value)
+
+
+def spaced(text: str) -> str:
+    """Return a quantity, such as `20ms`, with a space before its unit, a table, such as
+    `{stack = "quinn", cc = "bbr"}`, as its values; other texts as they are.
+    """
+    if text.startswith("{"):
+        return values_of_tables(text)
+    match = _QUANTITY.fullmatch(text)
+    if match is None or not any(match[2] in units for units in _UNITS):
+        return text
+    return f"{match[1]} {match[2]}".strip()
+
+
+def _some(values: Iterable[str], most: int = 12) -> str:
+    values = list(values)
+    return ", ".join(values[:most]) + (" ..." if len(values) > most else "")
+
+
+def shown_number(value: Any, name: str) -> float:
+    """A measurement in the unit that it is shown in; nan where it is missing or not finite, as of a
+    run that did not finish.
+    """
+    if value is None or value == "":
+        return math.nan
+    try:
+        number = float(value) * unit_of(name)[1]
+        return number if math.isfinite(number) else math.nan
+    except ValueError:
+        raise refusal(
+            f'--y or --value: "{name}" has no numbers, but for example "{value}"; '
+            "a measurement is such as duration_ns",
+            name="--y or --value",
+            value=name,
+            accepted="a measurement such as duration_ns",
+        ) from None
+
+
+def unit_of(name: str) -> tuple[str, float]:
+    """The unit in which a column is shown, and its size in units of the column."""
+    return next((SCALES[end] for end in SCALES if name.endswith(end)), ("", 1.0))
+
+
+def axis_places(
+    texts: Sequence[str], name: str
+) -> tuple[dict[str, float], Sequence[str] | None, str]:
+    """The place of each value on the axis; its names if they are no numbers; the unit.
+
+    A number that stands alone makes no axis, and is a name. Words that all values begin with, such
+    as "uniform" in `uniform 0.1%`, are no part of the numbers; `place_title` has them.
+    """
+    words = len(shared_words(texts))
+    found = [_QUANTITY.fullmatch(text[words:]) for text in texts]
+    for units in _UNITS:
+        if len(texts) > 1 and all(match and match[2] in units for match in found):
+            each = zip(texts, found, strict=True)
+            exact = {text: float(m[1]) * units[m[2]] for text, m in each if m}
+            # Shown in the unit of most values.
+            used = [m[2] for m in found if m]
+            unit = max(units, key=used.count)
+            scaled = unit_of(name) if unit == "" else (unit, 1 / units[unit])
+            return {text: exact[text] * scaled[1] for text in texts}, None, scaled[0]
+    return {text: float(place) for place, text in enumerate(texts)}, list(texts), ""
+
+
+def shared_words(texts: Sequence[str]) -> str:
+    """Return the words that several values begin with before their numbers; "" without any."""
+    found = {match[0] if (match := _WORDS.match(text)) else "" for text in texts}
+    words = found.pop() if len(found) == 1 and len(texts) > 1 else ""
+    # A number without a unit, as in "sender 1", is a part of a name.
+    each = [_QUANTITY.fullmatch(text[len(words) :]) for text in texts]
+    return words if all(match and match[2] for match in each) else ""
+
+
+def place_title(name: str, unit: str, texts: Iterable[str]) -> str:
+    """Return the title of an axis of places, of its values as texts: "Loss of lte (%), uniform"."""
+    texts = list(texts)
+    has_names = axis_places(texts, "")[1] is not None
+    words = "" if has_names else shared_words(texts).strip()
+    return ", ".join(filter(None, (with_unit(name, unit), words)))
+
+
+def axis_figure(
+    data: AxisData,
+    *,
+    title: str | None = None,
+    xscale: str | None = None,
+    yscale: str | None = None,
+    size: Size | None = None,
+) -> Figure:
+    """Return the figure of `plot_axis`."""
+    width, height = size_in(size, _USUAL_IN)
+    points = [point for line in data.lines for point in line.points]
+    finite = [value for point in points for value in point if math.isfinite(value)]
+    places = [x for line in data.lines for x in line.x]
+    has_names = data.categories is not None
+    log_x = is_log_place(xscale, places, has_names=has_names)
+    suits = hides([point.median for point in points], finite)
+    log_y = is_log_value(yscale, finite, suits=suits)
+    with style():
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(width, height))
+        axes = figure.add_subplot()
+        top = max(finite, default=1.0) * (1.3 if log_y else 1.06) or 1.0
+        low = min(one for one in finite if one > 0) / 1.3 if log_y else 0.0
+        over = beyond(low, top, is_log=log_y)
+        values = max((len(line.x) for line in data.lines), default=0)
+        bands = not has_names and values >= LEAST_FOR_BANDS
+        lines = max(1, len(data.lines))
+        # With one value at each place there are no quartiles, and nothing to stand side by side.
+        spread = any(runs > 1 for line in data.lines for runs in line.runs)
+        drawn_x: list[float] = []
+        same = alike((line.label, repr((line.x, line.values))) for line in data.lines)
+        keys, labels = [line.key for line in data.lines], [line.label for line in data.lines]
+        looks = [look for look, _ in line_looks(data.by, keys, labels)]
+        drawn = list(zip(data.lines, looks, strict=True))
+        if schemes := schemes_apart(data.axis[0], data.categories, data.lines):
+            drawn = [(line, look) for line, look, _ in schemes]
+        middle = (len(data.lines) - 1) / 2
+        asides = [number - middle for number in range(len(data.lines))]
+        if not has_names and not bands:
+            asides = _asides(data, low, top, height, is_log=log_y)
+        apart = Apart(0.0)
+        if has_names and not schemes:
+            apart = side_by_side_at_names(min(0.17, 0.6 / lines), len(data.categories or ()), width)
+        elif spread and not has_names:
+            apart = dodge(places, most_beside(asides), width, is_log=log_x)
+        for number, (line, look) in enumerate(drawn):
+            offset = 0.0 if schemes else asides[number] * apart.step
+            at = np.array(line.x)
+            aside = at * np.exp(offset) if log_x else at + offset
+            # Each marker is on its whisker.
+            x = at if bands else aside
+            drawn_x += x.tolist()
+            named = replace(line, label=named_alike(line.label, same))
+            draw_medians(axes, named, look, x, number, joined=not has_names)
+            if bands:
+                draw_band(axes, line, look, at, over, strong=len(data.lines) <= _MOST_STRONG_BANDS)
+            else:
+                draw_spread(axes, line, look, x, over, apart.cap_pt)
+            mark_endless(axes, aside, np.array([one[2] for one in line.points]), top, look)
+        if log_y:
+            set_log(axes.yaxis, low, top)
+        else:
+            axes.set_ylim(_bottom(min(finite, default=top), top), top)
+        if not finite:
+            # There are only arrows, which have no place on the axis.
+            axes.set_yticks([])
+        if data.categories is not None:
+            name_categories(axes, data.categories, width)
+        elif log_x:
+            set_log(axes.xaxis, *place_limits([*places, *drawn_x], 0.05, is_log=True), places)
+        else:
+            beside = spread and not bands
+            axes.set_xlim(*place_limits([*places, *drawn_x], 0.05, is_log=False, wide=beside))
+        if data.categories is None:
+            tick_places(axes.xaxis, places, width)
+        label_axes(
+            figure,
+            axes,
+            log_title(data.x_title) if log_x else data.x_title,
+            log_title(data.y_title) if log_y else data.y_title,
+            data.lines_title,
+            title=title,
+            kind="median",
+            x_refused="the axis has names" if has_names else "",
+            detail=_detail(data, is_spread=spread),
+            entries=few_entries(data.by, keys, looks),
+            seen=(places, finite),
+            units=(data.axis[1], data.measure[1]),
+        )
+    return figure
+
+
+def _detail(data: AxisData, *, is_spread: bool) -> str:
+    """What the lines are, of how many values if all are of as many, and what arrows are."""
+    points = [point for line in data.lines for point in line.points]
+    if not any(math.isfinite(value) for point in points for value in point):
+        why = "half or more of the runs did not finish (arrows)"
+        return f"no medians and quartiles: {why}; the kind cdf shows the others"
+    words = []
+    if is_spread:
+        counts = {runs for line in data.lines for runs in line.runs}
+        # Where axes are pooled, their numbers of values are named.
+        is_named = len(counts) > 1 or data.pooled.startswith("pooled")
+        words.append(f"medians and quartiles{'' if is_named else f' of {min(counts)} values'}")
+    if any(math.isinf(point.q3) for point in points):
+        runs = "25 % of the runs or more" if is_spread else "runs"
+        words.append(f"arrows: {runs} did not finish")
+        if is_spread and any(math.isinf(point.median) for point in points):
+            words[-1] += " (without a marker: half or more)"
+    lost = {line.label: sum(line.missing) for line in data.lines}
+    words.append(counted_words(lost, is_time=data.measure[0].endswith("_ns")))
+    if schemes_apart(data.axis[0], data.categories, data.lines):
+        words[:0] = line_named_by(data.lines[0].label, data.x_title)
+    return "; ".join(filter(None, [*words, data.pooled]))
+
+
+def _asides(
+    data: AxisData, low: float, top: float, height_in: float, *, is_log: bool
+) -> list[float]:
+    """How far lines stand from their numbers, in steps, on an axis of values with these ends."""
+
+    def up(value: float) -> float:
+        return math.log(max(value, low)) if is_log else value
+
+    marks = [
+        [(x, up(one.q1), up(one.q3)) for x, one in zip(line.x, line.points, strict=True)]
+        for line in data.lines
+    ]
+    return beside(marks, marker_high(up(top) - up(low), height_in))
+
+
+def axis_rows(data: AxisData) -> Iterator[Sequence[object]]:
+    """Yield the head of a table of what `axis_figure` draws, and its rows."""
+    shares = ("p25", "median", "p75")
+    yield ("line", data.axis[0], "x_unit", "measure", "unit", *shares, "runs", "missing")
+    for line in data.lines:
+        each = zip(line.x, line.points, line.runs, line.missing, strict=True)
+        for x, points, runs, missing in each:
+            place = x if data.categories is None else data.categories[int(x)]
+            yield (line.label, place, data.axis[1], *data.measure, *points, runs, missing)
+
+
+def _bottom(least: float, top: float) -> float:
+    """Where the axis of values begins: at 0, or a little below values that are below it."""
+    return least - 0.04 * (top - least) if least < 0 else 0.0
+
+
+def name_categories(axes: Axes, categories: Sequence[str], width_in: float) -> None:
+    """Name places side by side: if there is no room, some of several numbers, and names turned."""
+    room = (width_in - 0.6) * 72 / max(1, len(categories))
+    names = [labelled(name) for name in categories]
+    widest = max((text_width(name, 7) for name in names), default=0.0)
+    turn, every = 0, 1
+    if all(_QUANTITY.fullmatch(name) for name in categories):
+        every = max(1, math.ceil((widest + _TICKS_APART_PT) / room))
+    elif widest > room:
+        # Names that are turned stand behind each other by a line.
+        turn = 30 if room >= 2 * _NAME_PT else 90
+        every = max(1, math.ceil(_NAME_PT / room))
+    axes.set_xticks(
+        range(0, len(names), every),
+        names[::every],
+        rotation=turn,
+        ha="right" if turn else "center",
+        va="center" if turn == 90 else "top",
+        rotation_mode="anchor",
+        parse_math=False,
+    )
+    axes.set_xlim(-0.5, len(categories) - 0.5)
+    axes.tick_params(axis="x", length=0)

@@ -1,0 +1,396 @@
+"""The columns of a comparison in figures of results: a change against a baseline, or a difference,
+and its interval.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from midflight.plot.common.names import column_name, with_unit
+from midflight.plot.results.axis import shown_number, spaced, text_of, unit_of
+from midflight.plot.results.scales import WIDE
+from midflight.plot.results.tables import Columns
+from midflight.plot.results.unfinished import joined, unfinished_words
+from midflight.refusal import refusal
+from midflight.sweep_results import METRICS, has_no_spread
+
+__all__ = [
+    "CHANGES",
+    "FEW",
+    "MEANS",
+    "UNSURE",
+    "check_is_one",
+    "counts_of",
+    "empty_words",
+    "ends_of",
+    "has_ends",
+    "is_compared",
+    "is_few",
+    "is_number",
+    "is_same",
+    "is_unsure",
+    "left_out_words",
+    "measured_of",
+    "over_of",
+    "same_words",
+    "usual_change",
+    "usual_ends",
+    "why_empty",
+    "why_no_change",
+]
+
+#: The measurement of a comparison: the change in per cent, and that in the unit of the metric.
+_RATIO, _DIFFERENCE = "ratio", "difference"
+CHANGES = (_RATIO, _DIFFERENCE)
+#: Columns of a comparison that are an interval already: those of its ends, or of half its width.
+_ENDS: Mapping[str, Sequence[str]] = {
+    "ratio": ("ratio_low", "ratio_high"),
+    "difference": ("half_width",),
+}
+#: What they are, above the figure.
+MEANS: Mapping[str, str] = {"ratio": "mean change", "difference": "mean difference"}
+#: What a point or a cell of few pairs has, and what that means.
+FEW = "*: at most half as many pairs as others"
+#: What a cell of a map has whose interval contains 0, or that has none beside others.
+UNSURE = "95 % interval contains 0"
+#: Why some points and cells have no interval.
+SAME = "no interval where all pairs are the same"
+#: Intervals that are wider than the upper quartile of all by so many times the distance of the
+#: quartiles have no say in the ends of the axis, if they are no more than this share of them.
+_FAR, _FAR_SHARE = 3.0, 0.15
+#: An axis that shows all of them is then so many times as long, or does show them.
+_WORTH = 1.5
+#: So do, however many they are, those that are wider by this factor than the extent of the means
+#: and than the lower quartile of all, if an axis that shows them hides the others (`WIDE`).
+_FAR_FACTOR = 4.0
+#: The runs without a value on each side of the pairs.
+_SIDES = ("value_missing", "baseline_missing")
+#: Lines and places are named up to this number.
+_MOST_NAMED = 4
+#: With fewer intervals none is far from the others.
+_LEAST_INTERVALS = 4
+#: What tells comparisons apart that have nothing to do with each other.
+_APART = ("flow", "metric", "value")
+
+
+def is_compared(columns: Columns, value: str) -> bool:
+    """Whether a column is a change or a difference of a comparison."""
+    return value in _ENDS and {"metric", "baseline"} <= {*columns}
+
+
+def has_ends(columns: Columns, value: str) -> bool:
+    """Whether a column has intervals of its own."""
+    return value in _ENDS and {*_ENDS[value]} <= {*columns}
+
+
+def usual_change(columns: Columns) -> str:
+    """Return the change that figures show: in per cent, or in the unit of the metric if one of the
+    percentages has no interval with ends above -100 %, as where a mean may be 0.
+    """
+    if not all(one in columns and has_ends(columns, one) for one in CHANGES):
+        return _RATIO
+    known = [row for row, one in enumerate(columns[_DIFFERENCE]) if is_number(one)]
+    is_unfit = any(_is_endless(columns, row) or _may_lose_all(columns, row) for row in known)
+    return _DIFFERENCE if is_unfit else _RATIO
+
+
+def same_words(columns: Columns, rows: Sequence[int]) -> str:
+    """Return that some of these comparisons have no interval; "" if no pairs are all the same."""
+    return SAME if any(is_same(columns, row) for row in rows) else ""
+
+
+def _is_endless(columns: Columns, row: int) -> bool:
+    """Whether a change has no percentage, or one whose interval has no ends."""
+    if not is_number(columns[_RATIO][row]):
+        return True
+    ends = (columns[one][row] for one in _ENDS[_RATIO])
+    return any(one not in (None, "") and math.isinf(float(one)) for one in ends)
+
+
+def _may_lose_all(columns: Columns, row: int) -> bool:
+    """Whether the interval of a percentage reaches -100 %, but not the percentage."""
+    ratio, low = (columns[one][row] for one in (_RATIO, _ENDS[_RATIO][0]))
+    known = is_number(ratio) and is_number(low) and _is_positive(columns, row)
+    return known and float(low) <= -1.0 < float(ratio)
+
+
+def _is_positive(columns: Columns, row: int) -> bool:
+    """Whether what is compared cannot be negative, as all that is measured."""
+    metric = str(columns["metric"][row])
+    return metric in METRICS or metric.endswith("_ns")
+
+
+def is_number(value: Any) -> bool:
+    """Whether a cell of a table has a finite number."""
+    return value not in (None, "") and math.isfinite(float(value))
+
+
+def check_is_one(columns: Columns, rows: Sequence[int], value: str) -> None:
+    """Refuse a cell of a map with changes of several flows, metrics or values, whose median says
+    nothing.
+    """
+    if not is_compared(columns, value):
+        return
+    for name in (one for one in _APART if one in columns):
+        found = list(dict.fromkeys(str(columns[name][row]) for row in rows))
+        if len(found) > 1:
+            raise refusal(
+                f"a cell has the comparisons of {', '.join(found)} ({name}); keep one with "
+                f"--where {name}={found[0]}",
+                name="--where",
+                value=None,
+                accepted=f"one {name}",
+            )
+
+
+def _end(value: Any, name: str) -> float:
+    if value not in (None, "") and math.isinf(float(value)):
+        return float(value)
+    return shown_number(value, name)
+
+
+def ends_of(columns: Columns, row: int, value: str, scale: float) -> tuple[float, float]:
+    """The ends of the interval of a comparison; infinite ones of an interval without ends, and nan
+    without an interval.
+    """
+    if is_same(columns, row):
+        return math.nan, math.nan
+    first, *others = (scale * _end(columns[one][row], one) for one in _ENDS[value])
+    if others:
+        # No time and no count falls by more than all of it.
+        has_least = math.isfinite(first) and _is_positive(columns, row)
+        return max(first, -scale) if has_least else first, others[0]
+    middle = scale * shown_number(columns[value][row], value)
+    return middle - first, middle + first
+
+
+def counts_of(columns: Columns, row: int) -> tuple[int, int]:
+    """The samples and the pairs of a comparison; 0 where the table does not have them."""
+    samples, pairs = (columns[one][row] if one in columns else 0 for one in ("samples", "pairs"))
+    return int(samples), int(pairs)
+
+
+def is_same(columns: Columns, row: int) -> bool:
+    """Whether all pairs of a comparison are the same, as where nothing is random, so that there is
+    no interval.
+    """
+    names = (_DIFFERENCE, "half_width", *_ENDS[_RATIO])
+    if not {"samples", *names} <= {*columns} or int(columns["samples"][row]) < 2:
+        return False
+    cells = (columns[name][row] for name in names)
+    return has_no_spread(*(float(one) if is_number(one) else math.nan for one in cells))
+
+
+def is_unsure(columns: Columns, row: int, value: str) -> bool:
+    """Whether the interval of a change contains 0, or there is none, so that it shows no change.
+
+    Where the change in per cent has no ends, that of the difference tells it. Of pairs that are all
+    the same the change is sure without one.
+    """
+    if is_same(columns, row):
+        return False
+    if value == _RATIO and _is_endless(columns, row) and has_ends(columns, _DIFFERENCE):
+        value = _DIFFERENCE
+    low, high = ends_of(columns, row, value, 1.0)
+    return not (low > 0 or high < 0)
+
+
+def is_few(pairs: int, most: int) -> bool:
+    """Whether these are so few pairs beside those of other points that a mark says so."""
+    return pairs > 0 and 2 * pairs <= most
+
+
+def usual_ends(
+    means: Sequence[float], intervals: Sequence[tuple[float, float]]
+) -> tuple[float, float] | None:
+    """Return the ends of the means, and of the intervals but those that are far wider than the
+    others; None if none is, or if an axis that shows these is little longer.
+
+    They are a few, or all of those beside which means and other intervals would not be seen.
+    """
+    sure = [one for one in intervals if all(map(math.isfinite, one))]
+    known = [0.0, *filter(math.isfinite, means)]
+    widths = np.array([high - low for low, high in sure])
+    chosen = (
+        (_are_hiding(widths, max(known) - min(known)), WIDE),
+        (_are_few_and_far(widths), _WORTH),
+    )
+    for far, worth in chosen:
+        usual = [one for one, is_far in zip(sure, far, strict=True) if not is_far]
+        each = [*known, *(end for one in usual for end in one)]
+        every = [*each, *(end for one in sure for end in one)]
+        if far.any() and max(every) - min(every) >= worth * (max(each) - min(each)) > 0:
+            return min(each), max(each)
+    return None
+
+
+def _are_hiding(widths: NDArray[np.float64], extent: float) -> NDArray[np.bool_]:
+    """Which intervals are far wider than the extent of the means and many others."""
+    # Values that never change say nothing of the others.
+    above = widths[widths > 0]
+    usual = float(np.quantile(above, 0.25, method="lower")) if above.size else 0.0
+    return np.greater(widths, _FAR_FACTOR * max(extent, usual))
+
+
+def _are_few_and_far(widths: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which intervals are so few and so much wider than the upper quartile that they are no
+    measure of the others.
+    """
+    if len(widths) < _LEAST_INTERVALS:
+        return np.zeros(widths.shape, np.bool_)
+    first, third = np.quantile(widths, [0.25, 0.75])
+    far = widths > third + _FAR * (third - first)
+    is_few = far.sum() <= max(1.0, _FAR_SHARE * len(widths))
+    return far if is_few else np.zeros(widths.shape, np.bool_)
+
+
+def why_empty(columns: Columns, row: int) -> str:
+    """Why a comparison has no pairs; "" if it has some, or the table does not say it."""
+    if "pairs" not in columns or int(columns["pairs"][row]):
+        return ""
+    left_out, early = (_count(columns, one, row) for one in ("left_out", "done_before"))
+    if not left_out:
+        return "a flow was done before the handoff" if early else ""
+    baseline = columns["baseline"][row]
+    sides = [_count(columns, one, row) == left_out for one in _SIDES]
+    who = f"{baseline} or the other one"
+    if sides[1]:
+        who = f"{baseline}"
+    elif sides[0]:
+        who = f"what is compared with {baseline}"
+    return f"{who} {'did not finish' if _is_time(columns, row) else 'has no value'}"
+
+
+def why_no_change(columns: Columns, row: int, value: str) -> str:
+    """Why a cell of a map has no change: it has no pairs (`why_empty`), or no percentage; "" if it
+    has one, or the table does not say it.
+    """
+    if why := why_empty(columns, row):
+        return f"no pairs, as {why}"
+    is_without = value == _RATIO and _DIFFERENCE in columns and not is_number(columns[value][row])
+    if is_without and is_number(columns[_DIFFERENCE][row]):
+        return f"no percentage, as the mean of {columns['baseline'][row]} is 0"
+    return ""
+
+
+def _count(columns: Columns, name: str, row: int) -> int:
+    """The number in a column of counts, 0 without it."""
+    return int(columns[name][row] or 0) if name in columns else 0
+
+
+def _is_time(columns: Columns, row: int) -> bool:
+    """Whether a comparison is of times, which runs that do not finish lack."""
+    return str(columns["metric"][row]).endswith("_ns")
+
+
+def left_out_words(columns: Columns, rows: Sequence[int]) -> str:
+    """Which runs are the reason why comparisons have fewer pairs than others; "" if none has, or it
+    has none at all (`why_empty`).
+    """
+    some = [row for row in rows if _count(columns, "pairs", row)]
+    lost = [row for row in some if _count(columns, "left_out", row)]
+    words = []
+    if lost and {*_SIDES} <= {*columns}:
+        apart = list(columns)[: list(columns).index("metric")]
+        runs: dict[str, dict[tuple[str, ...], int]] = {}
+        for row in lost:
+            place = tuple(text_of(columns[name][row]) for name in apart)
+            for name, side in zip(("value", "baseline"), _SIDES, strict=True):
+                # The runs of the baseline are those of each comparison with it.
+                of = runs.setdefault(text_of(columns[name][row]), {})
+                of[place] = max(of.get(place, 0), _count(columns, side, row))
+        # The baseline first.
+        first = text_of(columns["baseline"][lost[0]])
+        named = sorted(runs, key=lambda name: name != first)
+        counts = {spaced(name): sum(runs[name].values()) for name in named}
+        words.append(unfinished_words(counts, is_time=_is_time(columns, lost[0])))
+    elif lost:
+        pairs = sum(_count(columns, "left_out", row) for row in lost)
+        words.append(f"{pairs} pairs in which a run has no value")
+    if early := sum(_count(columns, "done_before", row) for row in some):
+        words.append(f"{early} pairs done before the handoff")
+    return f"left out: {', '.join(words)}" if words else ""
+
+
+def empty_words(columns: Columns, rows: Sequence[int], by: Sequence[str], x: str) -> str:
+    """Which lines have no pairs at which places of the axis, and why; "" if all have some."""
+    places: dict[str, dict[tuple[str, ...], list[str]]] = {}
+    lines: dict[tuple[str, ...], int] = {}
+    for row in rows:
+        key = tuple(text_of(columns[name][row]) for name in by)
+        lines[key] = lines.get(key, 0) + 1
+        if why := why_empty(columns, row):
+            places.setdefault(why, {}).setdefault(key, []).append(text_of(columns[x][row]))
+    words = []
+    for why, found in places.items():
+        alike: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+        for key, texts in found.items():
+            alike.setdefault(() if len(texts) == lines[key] else tuple(texts), []).append(key)
+        each = [
+            " ".join(
+                filter(None, (_lines_words(keys, list(lines)), _at_words(texts, len(alike) > 1)))
+            )
+            for texts, keys in sorted(alike.items(), key=lambda one: one[0] != ())
+        ]
+        words.append(f"no pairs, as {why}: {', '.join(each)}")
+    return "; ".join(words)
+
+
+def _lines_words(chosen: Sequence[tuple[str, ...]], lines: Sequence[tuple[str, ...]]) -> str:
+    """The names of some lines: of all of those that share a value this value."""
+    if len(chosen) == len(lines):
+        return "all lines" if len(lines) > 1 else ""
+    rest, names = list(chosen), []
+    for place in range(len(lines[0])):
+        for value in dict.fromkeys(key[place] for key in chosen):
+            shared = [key for key in lines if key[place] == value]
+            if {*shared} <= {*rest}:
+                names.append(spaced(value))
+                rest = [key for key in rest if key not in shared]
+    names += [" with ".join(map(spaced, key)) for key in rest]
+    return joined(names) if len(names) <= _MOST_NAMED else f"{len(chosen)} of {len(lines)} lines"
+
+
+def _at_words(texts: Sequence[str], is_one_of: bool) -> str:
+    """The places of lines, or all if there are none, which is said beside others."""
+    if not texts:
+        return "everywhere" if is_one_of else ""
+    if len(texts) <= _MOST_NAMED:
+        return f"at {joined([spaced(one) for one in texts])}"
+    return f"at {len(texts)} values from {spaced(texts[0])} to {spaced(texts[-1])}"
+
+
+def over_of(columns: Columns, rows: Sequence[int]) -> str:
+    """What the samples of comparisons are; "" if it is not known or not the same for all."""
+    kinds = {text_of(columns["over"][row]) for row in rows} if "over" in columns else {""}
+    return kinds.pop() if len(kinds) == 1 else ""
+
+
+def measured_of(
+    columns: Columns, rows: Sequence[int], value: str, shown: Collection[str] = ()
+) -> tuple[str, str, float]:
+    """The name of a measurement with its unit, the unit, and its size in units of the column.
+
+    The differences of a comparison have the unit of the metric that is compared. The compared value
+    is named unless its column is `shown` otherwise.
+    """
+    if not is_compared(columns, value) or not rows:
+        unit = unit_of(value)[0]
+        return with_unit(column_name(value), unit), unit, 1.0
+    metrics = {str(columns["metric"][row]) for row in rows}
+    baselines = {str(columns["baseline"][row]) for row in rows}
+    metric, baseline = (next(iter(one)) if len(one) == 1 else "" for one in (metrics, baselines))
+    named = column_name(metric) if metric else column_name(value)
+    values = {str(columns["value"][row]) for row in rows} if "value" in columns else set()
+    alone = "" if len(values) != 1 or "value" in shown else next(iter(values))
+    if value == "ratio":
+        words = f"change with {alone} against" if alone else "change against"
+        return with_unit(f"{named}: {words} {baseline}", "%"), "%", 100.0
+    unit, scale = unit_of(metric)
+    words = f"difference of {alone} from" if alone else "difference from"
+    return with_unit(f"{named}: {words} {baseline}", unit), unit, scale

@@ -1,0 +1,402 @@
+"""Heat maps of results: medians, or changes in pairs, over two axes, and several beside each other.
+
+The tables, axes and units are those of `midflight.plot.results.axis`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from midflight.plot.common.figure import label_axes, label_panels
+from midflight.plot.common.names import column_name
+from midflight.plot.common.style import (
+    COLUMN_IN,
+    PAGE_IN,
+    Size,
+    chosen_axes,
+    labelled,
+    size_in,
+    style,
+)
+from midflight.plot.results.axis import (
+    compared_name,
+    kept_words,
+    lines_name,
+    ordered,
+    place_title,
+    shown_number,
+    text_of,
+)
+from midflight.plot.results.compared import (
+    FEW,
+    MEANS,
+    UNSURE,
+    check_is_one,
+    counts_of,
+    has_ends,
+    is_compared,
+    is_few,
+    is_unsure,
+    left_out_words,
+    measured_of,
+    over_of,
+    same_words,
+    why_no_change,
+)
+from midflight.plot.results.maps import (
+    Colours,
+    Map,
+    colours_of,
+    decimals,
+    draw_bar,
+    draw_map,
+    hatched_side,
+    letters_pt,
+    number_words,
+)
+from midflight.plot.results.samples import averaged_words, interval_words
+from midflight.plot.results.scales import log_title
+from midflight.plot.results.spread_data import Group, Spread, known_of, quantiles_of, side_by_side
+from midflight.plot.results.tables import Columns
+from midflight.plot.results.unfinished import counted_words
+from midflight.plot.usual import MOST_MAPS
+from midflight.refusal import refusal
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["heatmap_of", "heatmaps_figure", "map_colours", "map_of"]
+
+#: The most maps beside each other in one row.
+_IN_ROW = 3
+#: The room that names of rows and the colour bar take up, in inches.
+_BESIDE_IN = 1.3
+#: That of the names and titles of the columns of a row of maps, and that of the text above all.
+_BELOW_IN, _ABOVE_IN = 0.5, 0.3
+#: The size of a map, and the height of each row of several.
+_USUAL_IN, _ROW_IN = (COLUMN_IN * 1.25, 2.9), 2.5
+#: The least height of a row of maps that are below each other for their numbers, and that of a row
+#: of their cells.
+_LEAST_ROW_IN, _CELL_IN = 1.2, 0.2
+#: Numbers that are easily read have letters of this size.
+_EASY_PT = 5.5
+#: The most decimals of changes in per cent.
+_PER_CENT_DIGITS = 1
+#: Values beyond the scale are named up to this number.
+_MOST_BEYOND = 4
+#: Why the ends of the axes cannot be chosen.
+_SIDE_BY_SIDE = "the cells of a map stand side by side, however far apart their numbers are"
+
+
+class _Side(NamedTuple):
+    """The places of the values of an axis of a map, their names, and the column with its unit."""
+
+    places: Mapping[str, int]
+    names: Sequence[str]
+    axis: tuple[str, str]
+    #: The column that it is called by, of the values of a comparison the compared one.
+    named: str
+
+    @property
+    def title(self) -> str:
+        return place_title(column_name(self.named), self.axis[1], self.places)
+
+
+class _Plan(NamedTuple):
+    """How several maps stand in a figure: its size, their rows and columns, the room for one of
+    them, and the decimals and the letters of their numbers, None without room for these.
+    """
+
+    size_in: tuple[float, float]
+    lines: int
+    in_row: int
+    room_pt: float
+    room_up_pt: float
+    digits: int
+    letters: float | None
+
+
+def heatmap_of(
+    columns: Columns,
+    rows: Sequence[int],
+    kept: Mapping[str, Sequence[str]],
+    x: str,
+    y: str,
+    value: str,
+    by: Sequence[str] = (),
+    samples: Sequence[str] = (),
+) -> Spread:
+    """Return the content of a heat map, with `by` of one for each combination of their values;
+    `samples` are the axes that the intervals of a comparison are over, if they are known.
+    """
+    sides = []
+    for name in (x, y):
+        places, names, unit = side_by_side(ordered(columns, rows, name, kept), name)
+        sides.append(_Side(places, names, (name, unit), compared_name(name, columns)))
+    words: dict[str, Any] = {"remark": kept_words(columns, value, {x, y, *by}, kept)}
+    if is_compared(columns, value):
+        reasons = dict.fromkeys(filter(None, (why_no_change(columns, row, value) for row in rows)))
+        words["empty"] = "; or ".join(reasons)
+        over, counts = over_of(columns, rows), [counts_of(columns, row)[0] for row in rows]
+        means = interval_words(MEANS[value], over, counts, samples, "") if any(counts) else ""
+        each = (
+            means,
+            same_words(columns, rows),
+            averaged_words(over, samples),
+            left_out_words(columns, rows),
+        )
+        words["detail"] = "; ".join(filter(None, each))
+    else:
+        lost: dict[str, int] = {}
+        for row in rows:
+            named = ", ".join(text_of(columns[name][row]) for name in by)
+            missing = math.isnan(shown_number(columns[value][row], value))
+            lost[named] = lost.get(named, 0) + missing
+        words["detail"] = counted_words(lost, is_time=value.endswith("_ns"))
+    if not by:
+        return replace(_one_map(columns, rows, sides, value), **words)
+    keys: dict[tuple[str, ...], list[int]] = {}
+    for row in rows:
+        keys.setdefault(tuple(text_of(columns[name][row]) for name in by), []).append(row)
+    if len(keys) > MOST_MAPS:
+        raise refusal(
+            f"{len(keys)} maps have no room beside each other; a figure has up to {MOST_MAPS}: "
+            f"keep fewer of {', '.join(by)} with --where, or give another --by",
+            name="--by",
+            value=", ".join(by),
+            accepted=f"columns with up to {MOST_MAPS} combinations of values",
+        )
+    orders = [ordered(columns, rows, name, kept) for name in by]
+    maps = [
+        replace(_one_map(columns, keys[key], sides, value), name=", ".join(key))
+        for key in product(*orders)
+        if key in keys
+    ]
+    title = measured_of(columns, rows, value, [x, y, *by])[0]
+    medians = ", medians" if any(one.value_title.endswith(", medians") for one in maps) else ""
+    return replace(
+        maps[0],
+        groups=(),
+        panels=maps,
+        by=by,
+        lines_title=lines_name(by, columns),
+        name="",
+        value_title=title + medians,
+        **words,
+    )
+
+
+def _one_map(columns: Columns, rows: Sequence[int], sides: Sequence[_Side], value: str) -> Spread:
+    """One map: a group for each of its rows."""
+    across, up = sides
+    x, y = across.axis[0], up.axis[0]
+    groups = []
+    compared = is_compared(columns, value)
+    title, unit, scale = measured_of(columns, rows, value, [x, y])
+    cells: dict[tuple[int, int], list[int]] = {}
+    for row in rows:
+        place = up.places[text_of(columns[y][row])], across.places[text_of(columns[x][row])]
+        cells.setdefault(place, []).append(row)
+    for line, named in enumerate(up.names):
+        group = Group(named)
+        for number in range(len(across.names)):
+            found = cells.get((line, number), [])
+            check_is_one(columns, found, value)
+            if cell := [scale * shown_number(columns[value][row], value) for row in found]:
+                group.x.append(float(number))
+                group.names.append(across.names[number])
+                group.values.append(cell)
+                if compared:
+                    group.counts.append(counts_of(columns, found[0]))
+                    known = has_ends(columns, value)
+                    group.unsure.append(known and is_unsure(columns, found[0], value))
+        groups.append(group)
+    # A cell of one run has its value.
+    if any(len(cell) > 1 for group in groups for cell in group.values):
+        title += ", medians"
+    return Spread(
+        "heatmap",
+        across.title,
+        up.title,
+        groups,
+        across.names,
+        value_title=title,
+        is_time=value.endswith("_ns"),
+        axes=[across.axis, up.axis],
+        measure=(value, unit),
+        is_signed=compared,
+    )
+
+
+def map_of(data: Spread) -> Map:
+    """Return the cells of one map."""
+    cells = np.full((len(data.groups), len(data.categories or ())), np.nan)
+    words, pairs = {}, {}
+    unsure: set[tuple[int, int]] = set()
+    for line, group in enumerate(data.groups):
+        for place, (x, values) in enumerate(zip(group.x, group.values, strict=True)):
+            cells[line, int(x)] = quantiles_of(data, values)[2]
+            done = len(known_of(values))
+            words[line, int(x)] = f"{done} of {len(values)}" if done else "never"
+            if group.counts and math.isfinite(cells[line, int(x)]):
+                pairs[line, int(x)] = group.counts[place][1]
+                if group.unsure[place]:
+                    unsure.add((line, int(x)))
+    most = max(pairs.values(), default=0)
+    few = {place for place, count in pairs.items() if is_few(count, most)}
+    rows = [group.label for group in data.groups]
+    return Map(cells, data.categories or (), rows, words, few, unsure)
+
+
+def map_colours(maps: Sequence[Map], *, signed: bool) -> Colours:
+    """Return the colours of maps that share them, with the ends that the user has chosen."""
+    choice = chosen_axes()
+    finite = np.concatenate([one.finite for one in maps])
+    return colours_of(finite, signed=signed, ends=None if choice is None else choice.vlim)
+
+
+def heatmaps_figure(data: Spread, *, title: str | None = None, size: Size | None = None) -> Figure:
+    """Return the figure of a heat map, or of several that share their colours."""
+    shown = data.panels or [data]
+    maps = [map_of(one) for one in shown]
+    if not any(count > 1 for one in shown for group in one.groups for count, _ in group.counts):
+        # Without any interval none contains 0.
+        maps = [replace(one, unsure=()) for one in maps]
+    colours = data.colours or map_colours(maps, signed=data.is_signed)
+    digits = decimals(np.concatenate([one.finite for one in maps]))
+    if data.measure[1] == "%":
+        # As in tables.
+        digits = min(_PER_CENT_DIGITS, digits)
+    plan = _planned(maps, digits, size, signed=colours.is_signed)
+    (width, height), lines, in_row = plan.size_in, plan.lines, plan.in_row
+    room, room_up, digits, letters = plan.room_pt, plan.room_up_pt, plan.digits, plan.letters
+    hatched = hatched_side(maps, colours) if letters is None else 0
+    detail = _detail(data, maps, is_written=letters is not None, hatched=hatched)
+    detail = "; ".join(filter(None, (detail, _beyond_words(maps, colours, digits))))
+    with style():
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(width, height))
+        grid = figure.subplots(lines, in_row, squeeze=False).flatten()
+        for axes in grid[len(maps) :]:
+            axes.remove()
+        panels = list(grid[: len(maps)])
+        images = [
+            draw_map(axes, one, colours, digits, room, letters, hatched=hatched)
+            for axes, one in zip(panels, maps, strict=True)
+        ]
+        bar = log_title(data.value_title) if colours.is_log else data.value_title
+        draw_bar(figure, panels, images[0], bar, maps, colours, hatched=hatched)
+        how = {"title": title, "remark": data.remark, "detail": detail}
+        if not data.panels:
+            label_axes(
+                figure,
+                panels[0],
+                data.x_title,
+                data.y_title,
+                "",
+                kind="heatmap",
+                x_refused=_SIDE_BY_SIDE,
+                **how,  # type: ignore[arg-type]
+            )
+            return figure
+        for place, (axes, one) in enumerate(zip(panels, shown, strict=True)):
+            axes.set_title(labelled(one.name), parse_math=False)
+            if place % in_row:
+                axes.tick_params(labelleft=False)
+            if place + in_row < len(panels):
+                axes.tick_params(labelbottom=False)
+        label_panels(
+            figure,
+            [
+                (
+                    axes,
+                    data.x_title if place + in_row >= len(panels) else "",
+                    data.y_title if place % in_row == 0 else "",
+                )
+                for place, axes in enumerate(panels)
+            ],
+            (room, room_up),
+            "heatmap",
+            x_refused=_SIDE_BY_SIDE,
+            **how,  # type: ignore[arg-type]
+        )
+    return figure
+
+
+def _planned(maps: Sequence[Map], digits: int, size: Size | None, *, signed: bool) -> _Plan:
+    """Return how maps stand in a figure of a size: beside each other, or as far below each other as
+    their numbers need it to be easily read, or else to be there, if that gives them room.
+    """
+    # Rows of about the same length: four maps are two rows of two.
+    usual = math.ceil(len(maps) / _IN_ROW)
+    shapes = {math.ceil(len(maps) / lines): lines for lines in range(len(maps), usual - 1, -1)}
+    plans = []
+    for in_row, lines in sorted(shapes.items(), reverse=True):
+        row_in = _ROW_IN
+        if lines > usual:
+            cells = max(len(one.rows) for one in maps)
+            row_in = min(_ROW_IN, max(_LEAST_ROW_IN, _BELOW_IN + _CELL_IN * cells))
+        figure_in = (PAGE_IN, row_in * lines + 0.4)
+        width, height = size_in(size, _USUAL_IN if len(maps) == 1 else figure_in)
+        room = max(0.3, width - _BESIDE_IN) / in_row * 72
+        room_up = ((height - _ABOVE_IN) / lines - _BELOW_IN) * 72
+        # Rather one decimal fewer than no numbers.
+        for fewer in range(2 if digits > 1 else 1):
+            letters = letters_pt(maps, digits - fewer, (room, room_up), signed=signed)
+            plan = _Plan((width, height), lines, in_row, room, room_up, digits - fewer, letters)
+            if letters is not None:
+                break
+        plans.append(plan)
+        if letters is not None and letters >= _EASY_PT:
+            return plan
+    return next((one for one in plans if one.letters is not None), plans[0])
+
+
+def _beyond_words(maps: Sequence[Map], colours: Colours, digits: int) -> str:
+    """Which values are beyond the ends of a scale that suits the others; "" if none are."""
+    choice = chosen_axes()
+    if choice is not None and choice.vlim is not None:
+        return ""
+    finite = np.concatenate([one.finite for one in maps])
+    far = finite[(finite < colours.low) | (finite > colours.high)].tolist()
+    if not far:
+        return ""
+    each = [number_words(one, digits, signed=colours.is_signed) for one in far]
+    named = ", ".join(each) if len(each) <= _MOST_BEYOND else f"{len(each)} cells"
+    return f"beyond the scale: {named}"
+
+
+def _detail(data: Spread, maps: Sequence[Map], *, is_written: bool, hatched: int) -> str:
+    """What the cells are, and their marks."""
+    never = [
+        one.words[line, column]
+        for one in maps
+        for line, column in np.argwhere(np.isinf(one.cells)).tolist()
+    ]
+    words = []
+    if any(one.unsure for one in maps):
+        words.append(f"{'in brackets' if is_written else 'circles'}: {UNSURE}")
+    if is_written:
+        if "never" in never:
+            words.append("never: no run finished")
+        if any(one != "never" for one in never):
+            some = next(one for one in never if one != "never")
+            words.append(f"{some}: so many runs finished, too few for a median")
+        if any(one.few for one in maps):
+            words.append(FEW)
+    else:
+        if hatched:
+            words.append(f"hatched: {'above' if hatched > 0 else 'below'} 0")
+        if never:
+            words.append("white: half of the runs or more did not finish")
+    if any(np.isnan(one.cells).any() for one in maps):
+        what = "pairs" if data.is_signed else "values"
+        words.append(f"grey: {data.empty or f'no {what}'}")
+    return "; ".join(filter(None, (data.detail, *words)))

@@ -1,0 +1,364 @@
+"""Maps of results: cells with colours and numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from midflight.plot.common.log_ticks import log_locator
+from midflight.plot.common.style import chosen_axes, labelled, text_width, wrapped
+from midflight.plot.results.axis import axis_places
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "Colours",
+    "Map",
+    "colours_of",
+    "decimals",
+    "draw_bar",
+    "draw_map",
+    "hatched_side",
+    "letters_pt",
+    "number_words",
+]
+
+#: With more cells, or more of them side by side, there is no room for their values.
+_MOST_WRITTEN, _MOST_ACROSS = 150, 16
+#: The largest letters of the values in a map of usual and of many columns, and the smallest.
+_LARGE_PT, _SMALL_PT, _LEAST_PT = 6.5, 5.5, 4.4
+#: The letters have at most this share of the width and the height of a cell.
+_OF_SIDE = 0.8
+#: Values that are farther from the quartiles than so many times their distance have no say in the
+#: scale of the colours, if they are no more than this share of all.
+_FAR, _FEW = 3.0, 0.15
+#: Nor if they are no more than so many times as large as the largest other one, or as small.
+_BEYOND = 3.0
+#: Half of the values would have less than this share of a linear scale, whose ends are apart by
+#: more than this factor.
+_CROWDED, _WIDE = 0.25, 8
+#: The width of the bar of the colours beside several maps, in inches.
+_BAR_IN = 0.12
+#: So many colours of the bar are looked at to find where they are dark.
+_SHADES = 100
+#: About what is beside the maps, in inches.
+_AROUND_IN = 1.5
+#: Cells on one side of 0, where there are no numbers, on light and on dark colours.
+_SIDE: Mapping[str, Any] = {"fill": False, "hatch": "////", "linewidth": 0}
+_ON_LIGHT, _ON_DARK = "0.25", "0.9"
+#: Cells with a change that may be none, where there are no numbers.
+_UNSURE: Mapping[str, Any] = {
+    "marker": "o",
+    "markersize": 3.6,
+    "markerfacecolor": "white",
+    "markeredgecolor": "black",
+    "markeredgewidth": 0.7,
+    "zorder": 4,
+}
+_NOTHING: Mapping[str, Any] = {
+    "facecolor": "0.9",
+    "hatch": "xxxx",
+    "edgecolor": "0.7",
+    "linewidth": 0,
+}
+#: Cells of runs that did not finish, whose words would otherwise be one sentence.
+_NEVER: Mapping[str, Any] = {
+    "facecolor": "white",
+    "edgecolor": "0.75",
+    "linewidth": 0.8,
+    "zorder": 3,
+}
+
+
+@dataclass(frozen=True)
+class Colours:
+    """The scale of the colours of a map."""
+
+    low: float
+    high: float
+    is_signed: bool = False
+    is_log: bool = False
+
+
+@dataclass(frozen=True)
+class Map:
+    """The values of the cells, by row and column: nan where there is none, inf where half of the
+    runs or more did not finish; what these cells say instead, which values are of few pairs, and
+    which changes may be none.
+    """
+
+    cells: NDArray[np.float64]
+    columns: Sequence[str]
+    rows: Sequence[str]
+    words: Mapping[tuple[int, int], str] = field(default_factory=dict)
+    few: Collection[tuple[int, int]] = ()
+    unsure: Collection[tuple[int, int]] = ()
+
+    @property
+    def finite(self) -> NDArray[np.float64]:
+        return self.cells[np.isfinite(self.cells)]
+
+
+def colours_of(
+    finite: NDArray[np.float64], *, signed: bool = False, ends: tuple[float, float] | None = None
+) -> Colours:
+    """Return the scale of the colours for these values, with the given ends or those that suit.
+
+    It is as far above 0 as below it for values on both sides of 0, or that are `signed`. A few
+    values that are far from all others lie beyond its ends. It is logarithmic if half of the others
+    would have less than a quarter of the colours, and the largest is many times the smallest.
+    """
+    if not finite.size:
+        return Colours(*(ends or (0.0, 1.0)))
+    is_signed = signed or bool(finite.min() < 0 < finite.max())
+    usual = np.abs(finite) if is_signed else finite
+    first, third = np.quantile(usual, [0.25, 0.75])
+    room = _FAR * (third - first)
+    near = usual[(usual >= first - room) & (usual <= third + room)]
+    if room > 0 and near.size >= (1 - _FEW) * usual.size:
+        if (least := float(near.min())) >= 0:
+            # Those that are not many times as large or as small keep colours of their own.
+            most = _BEYOND * float(near.max())
+            near = usual[(usual >= least / _BEYOND) & (usual <= most)]
+        usual = near
+    low, high = (float(usual.min()), float(usual.max())) if ends is None else ends
+    high = high if high > low else low + 1.0
+    if is_signed:
+        # As far above 0 as below it, so that equal colours are equal sizes.
+        high = max(abs(low), abs(high)) if ends is not None else high
+        return Colours(-high, high, is_signed=True)
+    is_log = high > _WIDE * low > 0 and np.median(usual) - low < _CROWDED * (high - low)
+    return Colours(low, high, is_log=bool(is_log))
+
+
+def hatched_side(maps: Sequence[Map], colours: Colours) -> int:
+    """Return the side of 0 with fewer cells, -1 or 1, of a scale that has both; 0 if one of them
+    has no cell, or only changes that may be none.
+    """
+    sides = [[(sign * one.cells > 0) & np.isfinite(one.cells) for one in maps] for sign in (-1, 1)]
+    sure = [
+        any((line, column) not in one.unsure for line, column in np.argwhere(chosen).tolist())
+        for each in sides
+        for one, chosen in zip(maps, each, strict=True)
+    ]
+    if not colours.is_signed or not any(sure[: len(maps)]) or not any(sure[len(maps) :]):
+        return 0
+    below, above = (sum(int(one.sum()) for one in each) for each in sides)
+    return 1 if above < below else -1
+
+
+def _is_dark(colour: Sequence[float]) -> bool:
+    red, green, blue = colour[:3]
+    return 0.3 * red + 0.6 * green + 0.1 * blue < 0.5
+
+
+def decimals(values: NDArray[np.float64]) -> int:
+    """The decimals of all numbers of a map: three digits of the least, or four of the greatest."""
+    sizes = np.abs(values[values != 0])
+    if not sizes.size:
+        return 0
+    least, most = (math.floor(math.log10(one)) for one in (sizes.min(), sizes.max()))
+    if least >= 2 or bool((values == np.round(values)).all()):
+        return 0
+    return max(0, min(2 - least, 3 - most))
+
+
+def number_words(value: float, digits: int, *, signed: bool) -> str:
+    """A number with so many decimals as a cell shows it: with a minus sign, not a hyphen, and with
+    a plus sign if the others may be below 0; 0 has no sign.
+    """
+    text = f"{value:{'+' if signed else ''}.{digits}f}"
+    return text.lstrip("+-") if float(text) == 0 else text.replace("-", "\N{MINUS SIGN}")
+
+
+def draw_map(
+    axes: Axes,
+    shown: Map,
+    colours: Colours,
+    digits: int,
+    room_pt: float,
+    size: float | None,
+    *,
+    hatched: int,
+) -> Any:
+    """Draw cells with lighter colours for larger values, and return what a colour bar explains.
+
+    Their numbers, with so many decimals, are written in letters of a size (`letters_pt`); without
+    one, cells on the side of 0 that is `hatched` (`hatched_side`) are, and changes that may be none
+    have a circle. Cells without a value are grey. `room_pt` is the width of the map.
+    """
+    from matplotlib.colors import LogNorm, Normalize
+    from matplotlib.patches import Rectangle
+
+    cells, across, down = shown.cells, len(shown.columns), len(shown.cells)
+    norm = (LogNorm if colours.is_log else Normalize)(colours.low, colours.high)
+    # Cells as areas: PGF has no images.
+    image = axes.pcolormesh(
+        np.arange(across + 1) - 0.5,
+        np.arange(down + 1) - 0.5,
+        np.ma.masked_invalid(cells),
+        cmap="PuOr_r" if colours.is_signed else "cividis",
+        norm=norm,
+    )
+    axes.grid(False)
+
+    def fill(chosen: NDArray[np.bool_], how: Mapping[str, Any]) -> None:
+        for line, column in np.argwhere(chosen):
+            axes.add_patch(Rectangle((column - 0.5, line - 0.5), 1, 1, **how))
+
+    fill(np.isnan(cells), _NOTHING)
+    fill(np.isinf(cells), _NEVER)
+    if across * down <= _MOST_WRITTEN:
+        # Equal neighbours are two cells.
+        for place in range(1, across):
+            axes.axvline(place - 0.5, color="white", linewidth=0.8)
+        for place in range(1, down):
+            axes.axhline(place - 0.5, color="white", linewidth=0.8)
+    if down > 1 and axis_places(list(shown.rows), "")[1] is not None:
+        # Names are read from the top.
+        axes.invert_yaxis()
+    _name_cells(axes, shown, room_pt)
+    texts = _texts(shown, digits, signed=colours.is_signed)
+    if size is None:
+        for line, column in np.argwhere(np.isfinite(cells) & (hatched * cells > 0)).tolist():
+            ink = _ON_DARK if _is_dark(image.cmap(norm(cells[line, column]))) else _ON_LIGHT
+            corner = (column - 0.5, line - 0.5)
+            axes.add_patch(Rectangle(corner, 1, 1, edgecolor=ink, **_SIDE))
+        for line, column in shown.unsure:
+            axes.plot(column, line, **_UNSURE)
+        return image
+    for (line, column), text in texts.items():
+        value = cells[line, column]
+        is_dark = math.isfinite(value) and _is_dark(image.cmap(norm(value)))
+        axes.text(
+            column,
+            line,
+            text,
+            ha="center",
+            va="center",
+            fontsize=size,
+            color="white" if is_dark else "black",
+        )
+    return image
+
+
+def letters_pt(
+    maps: Sequence[Map], digits: int, room_pt: tuple[float, float], *, signed: bool
+) -> float | None:
+    """Return the size of the letters with which the numbers of maps beside each other, each so
+    wide and high, fit into their cells; None if there is no room for them.
+    """
+    sizes = [_text_pt(one, _texts(one, digits, signed=signed).values(), room_pt) for one in maps]
+    known = [one for one in sizes if one is not None]
+    return min(known) if len(known) == len(sizes) else None
+
+
+def _texts(shown: Map, digits: int, *, signed: bool) -> dict[tuple[int, int], str]:
+    """What is written into the cells that have a value, or runs that did not finish."""
+    found = {}
+    for (line, column), value in np.ndenumerate(shown.cells):
+        if math.isfinite(value):
+            few = "*" if (line, column) in shown.few else ""
+            text = number_words(value, digits, signed=signed)
+            text = f"({text})" if (line, column) in shown.unsure else text
+            found[line, column] = text + few
+        elif not math.isnan(value):
+            found[line, column] = shown.words.get((line, column), "never")
+    return found
+
+
+def _text_pt(shown: Map, texts: Collection[str], room_pt: tuple[float, float]) -> float | None:
+    """The size of the letters with which the texts fit into the cells; None without room."""
+    (wide, high), across = room_pt, len(shown.columns)
+    if shown.cells.size > _MOST_WRITTEN or across > _MOST_ACROSS:
+        return None
+    most = _SMALL_PT if across > 9 else _LARGE_PT
+    widest = max((text_width(one, most) for one in texts), default=0.0)
+    fits = _OF_SIDE * most * wide / across / widest if widest else most
+    fits = min(fits, _OF_SIDE * high / max(1, len(shown.cells)))
+    return min(most, fits) if fits >= _LEAST_PT else None
+
+
+def _name_cells(axes: Axes, shown: Map, room_pt: float) -> None:
+    """Name the columns and rows of a map, as many as there is room for."""
+    columns = [labelled(one) for one in shown.columns]
+    are_names = axis_places(list(shown.columns), "")[1] is not None
+    widest = max((text_width(one, 7.5) for one in columns), default=0.0)
+    turned = are_names and widest > 0.95 * room_pt / len(columns)
+    across = 14 if are_names else max(1, min(14, int(room_pt / (widest + 4))))
+    rows = [labelled(one) for one in shown.rows]
+    for side, names, most in ((axes.xaxis, columns, across), (axes.yaxis, rows, 14)):
+        every = max(1, math.ceil(len(names) / most))
+        side.set_ticks(range(0, len(names), every), names[::every], parse_math=False)
+    axes.tick_params(length=0)
+    if turned:
+        axes.tick_params(axis="x", rotation=30)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+
+
+def draw_bar(
+    figure: Figure,
+    panels: Sequence[Axes],
+    image: Any,
+    title: str,
+    maps: Sequence[Map],
+    colours: Colours,
+    *,
+    hatched: int,
+) -> None:
+    """Draw the bar of the colours beside maps that share them, with pointed ends for values beyond
+    it; `hatched` is the side of 0 whose cells are.
+    """
+    from matplotlib.patches import Rectangle
+
+    finite = np.concatenate([one.finite for one in maps])
+    # Runs that never end have no colour.
+    if not finite.size:
+        return
+    under, over = bool(finite.min() < colours.low), bool(finite.max() > colours.high)
+    extend = {(True, True): "both", (True, False): "min", (False, True): "max"}.get((under, over))
+    how: Any = {"pad": 0.02, "fraction": 0.06, "extend": extend or "neither"}
+    if len(panels) == 1:
+        how |= {"use_gridspec": False}
+    else:
+        # As high as the maps, and as wide as beside one of them.
+        wide, high = figure.get_size_inches()
+        how |= {"fraction": _BAR_IN / max(0.5, wide - _AROUND_IN), "aspect": high / _BAR_IN}
+    bar = figure.colorbar(image, ax=panels[0] if len(panels) == 1 else list(panels), **how)
+    bar.outline.set_visible(False)
+    # Within the bar they would be dots.
+    bar.ax.tick_params(which="both", direction="out", left=False, right=True)
+    # No seams between the areas of the bar.
+    if bar.solids is not None:
+        bar.solids.set_edgecolor("face")
+    if colours.is_log:
+        from matplotlib.ticker import FuncFormatter
+
+        bar.formatter = FuncFormatter(lambda value, _: f"{value:g}")
+        bar.locator = log_locator()
+        bar.update_ticks()
+        bar.ax.minorticks_off()
+    height = (figure.get_size_inches()[1] - 0.6) * 72
+    bar.set_label(wrapped(labelled(title), 7.5, height), parse_math=False)
+    if hatched:
+        # On light colours up to where they are dark.
+        end = colours.high if hatched > 0 else colours.low
+        shades = image.cmap(image.norm(np.linspace(0, end, _SHADES)))
+        turn = end * sum(not _is_dark(one) for one in shades) / _SHADES
+        for first, last, ink in ((0.0, turn, _ON_LIGHT), (turn, end, _ON_DARK)):
+            side: Any = {"transform": bar.ax.get_yaxis_transform(), "edgecolor": ink, **_SIDE}
+            bar.ax.add_patch(Rectangle((0, first), 1, last - first, **side))
+    choice = chosen_axes()
+    if colours.is_signed and (choice is None or choice.vlim is None):
+        # Equal colours are equal sizes on both sides; a side without values is left out.
+        low, high = min(0.0, float(finite.min())), max(0.0, float(finite.max()))
+        if low < high:
+            bar.ax.set_ylim(max(colours.low, low), min(colours.high, high))

@@ -1,0 +1,485 @@
+"""What the figure of a sweep shows whose values are compared in pairs: how each value changes the
+measurement. The spread over instants and seeds, which both sides of a pair share, would hide that
+in a figure of the values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from midflight._core import MidflightError
+from midflight.plot.common.style import SERIES
+from midflight.plot.results.axis import compared_name, kept_rows, kept_values
+from midflight.plot.results.compared import CHANGES, is_number, is_same, usual_change, why_empty
+from midflight.plot.results.tables import Columns, TableSource, read_columns
+from midflight.plot.results.unfinished import joined
+from midflight.plot.usual import MOST_MAPS, Shown, is_sweep, places_of
+from midflight.refusal import refusal
+
+__all__ = [
+    "Paired",
+    "by_value",
+    "check_comparison_axis",
+    "check_is_apart",
+    "comparison_of",
+    "curve_words",
+    "is_left_out",
+    "lacks_pairs",
+    "left_out_reason",
+    "paired_figure",
+    "paired_maps",
+    "paired_maps_of",
+    "paired_of",
+    "paired_shown",
+    "samples_of",
+    "separated_axes",
+    "source_of",
+]
+
+#: The measurement, and the column with the values that are compared.
+_RATIO, _VALUE = "ratio", "value"
+#: The columns by which the file of a comparison is known.
+_COLUMNS = ("flow", "metric", "compared", _VALUE, "baseline", *CHANGES)
+
+
+def source_of(source: TableSource, value: str | None) -> TableSource:
+    """Return the comparison of a sweep for its folder if a change of the comparison is asked for,
+    and any other source as it is.
+
+    Raises `MidflightError` for a sweep without a comparison.
+    """
+    if value not in CHANGES or not is_sweep(source):
+        return source
+    if (file := comparison_of(source)) is not None:
+        return file
+    raise refusal(
+        f'"{source}": {value} is a column of a comparison, and the sweep has none: run it again '
+        "with --compare AXIS, which writes comparison.csv",
+        name="value",
+        value=value,
+        accepted="a measurement of the tables",
+    )
+
+
+class Paired(NamedTuple):
+    """The kind of a figure of a comparison, its file, and what it shows; the `columns` if they are
+    not those of the file, as the figure pools others of the axes.
+    """
+
+    kind: str
+    file: Path
+    shown: Shown
+    columns: Columns | None = None
+
+
+def paired_figure(
+    source: TableSource,
+    kind: str | None,
+    asked: Shown,
+    where: Mapping[str, str | Sequence[str]] | None = None,
+    *,
+    has_by: bool,
+) -> Paired | None:
+    """Return the figure of a comparison; None if a figure of this kind shows the values. `kind` is
+    None for the usual one.
+
+    Where the comparison of a sweep has more lines than can be distinguished, or lacks an axis that
+    is asked for, the sweep's values are compared again, with all pooled but what the figure shows.
+    """
+    found = _of_file(source, kind, asked, where, has_by=has_by)
+    if found is not None:
+        return Paired(*found)
+    return None if has_by else _compared_again(source, kind, asked, where)
+
+
+def _compared_again(
+    source: TableSource,
+    kind: str | None,
+    asked: Shown,
+    where: Mapping[str, str | Sequence[str]] | None,
+) -> Paired | None:
+    """The figure of a sweep's comparison that separates only its axes, and those that rows are kept
+    by.
+    """
+    is_map = kind == "heatmap"
+    shows_values = asked.value is None and is_map
+    is_change = asked.value is None or asked.value in CHANGES
+    if shows_values or not is_change or kind not in (None, "interval", "heatmap"):
+        return None
+    file = comparison_of(source) if is_sweep(source) else None
+    if file is None or not isinstance(source, str | Path):
+        return None
+    known = read_columns(file, _RATIO)
+    if kind is None and lacks_pairs(known):
+        return None
+    best = separated_axes(known)
+    if is_map:
+        sides = [one for one in (asked.x, asked.y) if one is not None]
+        sides += [one for one in best if one not in sides][: 2 - len(sides)]
+    else:
+        sides = [asked.x] if asked.x is not None else best[:1]
+    columns = _separated(Path(source), [one for one in sides if one != _VALUE], where)
+    if columns is None:
+        return None
+    columns = _kept(columns, where if asked.value is None else by_value(columns, where))
+    if columns is None:
+        return None
+    shown = paired_maps(columns) if is_map else paired_shown(columns, next(iter(sides), _VALUE))
+    if shown is None:
+        return None
+    shown = shown._replace(value=asked.value or shown.value)
+    if is_map and (shown := _turned(shown, asked)) is None:
+        return None
+    return Paired("heatmap" if is_map else "interval", file, shown, columns)
+
+
+def _separated(
+    folder: Path, axes: Sequence[str], where: Mapping[str, Any] | None
+) -> Columns | None:
+    """The comparison of a sweep that separates these axes, and those that rows are kept by; None if
+    these are no axes of it, or if it needs policies that are not here.
+    """
+    from midflight.sweep import Sweep
+    from midflight.sweep_summary import Summary
+
+    try:
+        sweep = Sweep.read(folder)
+        apart = {*axes, *(where or {})} - {_VALUE, "flow", sweep.compare}
+        if not apart <= {*sweep.axes} or sweep.compare in axes:
+            return None
+        by = [key for key in sweep.axes if key in apart or key == sweep.compare]
+        return Summary.of(sweep, folder, sweep.metric, by).comparison_columns() or None
+    except MidflightError:
+        return None
+
+
+def _of_file(
+    source: TableSource,
+    kind: str | None,
+    asked: Shown,
+    where: Mapping[str, str | Sequence[str]] | None = None,
+    *,
+    has_by: bool,
+) -> tuple[str, Path, Shown] | None:
+    """The kind of the figure of a comparison as it is in its file, that, and what it shows."""
+    if kind is None and (columns := _compared_rows(source, where)) is not None:
+        if lacks_pairs(columns) and asked.value is None:
+            return None
+        if not (_has_intervals(columns) or asked.x):
+            # Without intervals lines say no more than maps, which have both axes.
+            found = paired_maps_of(source, asked, where, has_by=has_by)
+            if found is not None and found[1].y != _VALUE:
+                return "heatmap", *found
+    if kind in (None, "interval"):
+        if (found := paired_of(source, asked, where, has_by=has_by)) is not None:
+            return "interval", *found
+        if kind is not None or asked.x is not None:
+            # A map has more than the axis that is asked for.
+            return None
+    else:
+        shows_values = asked.value is None if is_sweep(source) else None not in (asked.x, asked.y)
+        if kind != "heatmap" or shows_values:
+            return None
+    found = paired_maps_of(source, asked, where, has_by=has_by)
+    return None if found is None else ("heatmap", *found)
+
+
+def _compared_rows(
+    source: TableSource, where: Mapping[str, str | Sequence[str]] | None
+) -> Columns | None:
+    """The kept rows of the comparison of a source, if it has one."""
+    if (file := comparison_of(source)) is None:
+        return None
+    return _kept(read_columns(file, _RATIO), where)
+
+
+def lacks_pairs(columns: Columns) -> bool:
+    """Whether half of the comparisons or more have no pair, as a run of each has no value."""
+    if "pairs" not in columns:
+        return False
+    rows = range(len(columns["pairs"]))
+    empty = sum(bool(why_empty(columns, row)) for row in rows)
+    return 0 < len(rows) <= 2 * empty
+
+
+def left_out_reason(source: TableSource, where: Mapping[str, Any] | None = None) -> str:
+    """Return why the comparison of a sweep has no pair in many combinations; "" if it has some in
+    more than half.
+    """
+    columns = _compared_rows(source, where) if is_sweep(source) else None
+    if columns is None or not lacks_pairs(columns):
+        return ""
+    apart = ["flow", *_axes(columns)]
+    places = [
+        tuple(str(columns[name][row]) for name in apart) for row in range(len(columns[_RATIO]))
+    ]
+    lost: dict[str, set[tuple[str, ...]]] = {}
+    for row, place in enumerate(places):
+        if why := why_empty(columns, row):
+            lost.setdefault(why, set()).add(place)
+    count = len({*places})
+    each = [f"{why} in {len(found)} of {count} combinations" for why, found in lost.items()]
+    return ", and ".join(each)
+
+
+def paired_of(
+    source: TableSource,
+    asked: Shown,
+    where: Mapping[str, str | Sequence[str]] | None = None,
+    *,
+    has_by: bool,
+) -> tuple[Path, Shown] | None:
+    """Return the comparison in the folder of a sweep, or in a file, and what a figure of it shows.
+
+    None for other sources, if another measurement is asked for, if lines are (`has_by`) but no
+    change, or if the comparison has no intervals or lacks the axis or what rows are kept by.
+    """
+    may_have_by = asked.value is not None
+    if (found := _asked_of(source, asked, where, has_by=has_by and not may_have_by)) is None:
+        return None
+    file, columns, value = found
+    if has_by:
+        free = [*places_of(_varied(columns), *asked.by), _VALUE]
+        x = next((name for name in free if name not in asked.by), None)
+        if asked.x is not None:
+            x = asked.x if asked.x in free else None
+        by = list(asked.by)
+        if len(_texts(columns, _VALUE)) > 1 and _VALUE not in (x, *by):
+            # Different changes are told apart.
+            by = [_VALUE, *by]
+        return None if x is None else (file, Shown(x, None, value, by))
+    shown = paired_shown(columns, asked.x)
+    return None if shown is None else (file, shown._replace(value=value))
+
+
+def _asked_of(
+    source: TableSource,
+    asked: Shown,
+    where: Mapping[str, str | Sequence[str]] | None,
+    *,
+    has_by: bool,
+) -> tuple[Path, Columns, str] | None:
+    """The comparison of a source, its kept rows, and the change that is shown."""
+    is_change = asked.value is None or asked.value in CHANGES
+    if has_by or not is_change or (file := comparison_of(source)) is None:
+        return None
+    columns = read_columns(file, _RATIO)
+    kept = _kept(columns, where if asked.value is None else by_value(columns, where))
+    return None if kept is None else (file, kept, asked.value or usual_change(kept))
+
+
+def by_value(
+    columns: Columns, where: Mapping[str, str | Sequence[str]] | None
+) -> dict[str, str | Sequence[str]]:
+    """Return what rows of a table are kept by, of a comparison with its column of values for the
+    name of the compared axis.
+    """
+    return {
+        _VALUE if name not in columns and compared_name(_VALUE, columns) == name else name: values
+        for name, values in (where or {}).items()
+    }
+
+
+def _kept(columns: Columns, where: Mapping[str, str | Sequence[str]] | None) -> Columns | None:
+    """The rows of a comparison that are kept; None if it lacks one of the columns."""
+    if not {*(where or {})} <= {*columns}:
+        return None
+    rows = kept_rows(columns, len(columns[_RATIO]), kept_values(columns, where))
+    return {name: [values[row] for row in rows] for name, values in columns.items()}
+
+
+def paired_maps_of(
+    source: TableSource,
+    asked: Shown,
+    where: Mapping[str, str | Sequence[str]] | None = None,
+    *,
+    has_by: bool,
+) -> tuple[Path, Shown] | None:
+    """Return the comparison of a sweep of which `paired_of` draws nothing because its lines are too
+    many, and what maps of it show: the change over the two axes that it separates, one map for each
+    compared value, or over the only one and the compared values. None if it has other axes, more
+    values, or what `paired_of` refuses.
+    """
+    if (found := _asked_of(source, asked, where, has_by=has_by)) is None:
+        return None
+    file, columns, value = found
+    if (shown := paired_maps(columns)) is None:
+        return None
+    turned = _turned(shown._replace(value=value), asked)
+    return None if turned is None else (file, turned)
+
+
+def _turned(shown: Shown, asked: Shown) -> Shown | None:
+    """What maps show, with the sides that are asked for; None if they have others."""
+    if shown.x in (asked.y, None) or shown.y == asked.x:
+        shown = shown._replace(x=shown.y, y=shown.x)
+    given = (asked.x or shown.x, asked.y or shown.y)
+    return shown if given == (shown.x, shown.y) else None
+
+
+def separated_axes(columns: Columns) -> list[str]:
+    """Return the axes with several values that a comparison separates, the best one for a figure
+    first.
+    """
+    return places_of(_varied(columns), None)
+
+
+def paired_maps(columns: Columns) -> Shown | None:
+    """Return what maps of a comparison with one or two axes show; None for other ones."""
+    if not _has_changes(columns):
+        return None
+    varied = _varied(columns)
+    apart = {name: _texts(columns, name) for name in ("flow", _VALUE)}
+    if len(varied) == 1 and len(apart["flow"]) == 1:
+        return Shown(next(iter(varied)), _VALUE, usual_change(columns), [])
+    by = [name for name, values in apart.items() if len(values) > 1] or [_VALUE]
+    if len(varied) != 2 or prod(len(apart[name]) for name in by) > MOST_MAPS:
+        return None
+    x, y = places_of(varied, None)
+    return Shown(x, y, usual_change(columns), by)
+
+
+def comparison_of(source: TableSource) -> Path | None:
+    """Return the file with the comparison that a sweep printed, of its folder; or the file itself
+    if it is a comparison.
+    """
+    from midflight.sweep_folder import kept_comparison
+
+    if is_sweep(source):
+        return kept_comparison(Path(source))
+    if not isinstance(source, str | Path) or Path(source).suffix != ".csv":
+        return None
+    file = Path(source)
+    return file if file.is_file() and {*_COLUMNS} <= {*read_columns(file, _RATIO)} else None
+
+
+def check_comparison_axis(source: TableSource, kind: str) -> None:
+    """Refuse a comparison for a figure that lacks an axis or a measurement."""
+    if is_sweep(source) or (file := comparison_of(source)) is None:
+        return
+    columns = read_columns(file, _RATIO)
+    compared = ", ".join(_texts(columns, "compared"))
+    axes = [f"{_VALUE} (the values of {compared})", *_axes(columns)]
+    examples = {
+        "cdf": f"--value, such as --value {_RATIO}",
+        "heatmap": f"--x and --y, two of the axes, and --value, such as --value {_RATIO}",
+    }
+    usual = f"--x and --y, such as --x {_VALUE} --y {_RATIO}"
+    raise refusal(
+        f'"{source}" is a comparison with the measurements {" and ".join(CHANGES)} over '
+        f"{', '.join(axes)}: give {examples.get(kind, usual)}",
+        name="--x",
+        value=None,
+        accepted=", ".join([_VALUE, *_axes(columns)]),
+    )
+
+
+def is_left_out(source: TableSource, where: Mapping[str, Any] | None = None) -> bool:
+    """Whether the comparison of a sweep has intervals, for a figure that does not show them."""
+    file = comparison_of(source) if is_sweep(source) else None
+    columns = None if file is None else _kept(read_columns(file, _RATIO), where)
+    return columns is not None and _has_intervals(columns)
+
+
+def samples_of(source: TableSource, columns: Columns) -> Sequence[str]:
+    """Return the axes of a sweep over whose values the intervals of its comparison are, if `source`
+    is the file of one.
+    """
+    if "over" not in columns or not isinstance(source, str | Path):
+        return ()
+    folder = Path(source).parent
+    if not Path(source).is_file() or not (folder / "sweep.json").is_file():
+        return ()
+    from midflight.sweep_folder import read_definition
+
+    asked = read_definition(folder)
+    kept = {*columns, asked.get("compare")}
+    return [key for key, values in asked["axes"].items() if len(values) > 1 and key not in kept]
+
+
+def check_is_apart(
+    source: TableSource, columns: Columns, asked: Mapping[str, str | None], samples: Sequence[str]
+) -> None:
+    """Refuse an axis of a sweep that its comparison pools, as the option that asks for it."""
+    for option, name in asked.items():
+        if name is not None and name in samples and name not in columns:
+            by = ",".join([*_axes(columns), name])
+            raise refusal(
+                f'{option} {name}: the comparison "{source}" pools its values; run the sweep again '
+                f"with --by {by}, which compares at each of them",
+                name=option,
+                value=name,
+                accepted=", ".join([_VALUE, *_axes(columns)]),
+            )
+
+
+def curve_words(samples: Sequence[str]) -> str:
+    """Return what gives a curve over an axis that a comparison pools; "" without such an axis."""
+    from midflight.sweep_results import SEED
+
+    pooled = [name for name in samples if name != SEED]
+    if not pooled:
+        return ""
+    first, every = pooled[0], joined(pooled)
+    return f"each change is over all values of {every}; --x {first} shows it at each of them"
+
+
+def paired_shown(columns: Columns, x: str | None = None) -> Shown | None:
+    """Return what a figure of a comparison shows: the change, over an axis, by default the longest
+    one of numbers, or else over the compared values.
+
+    None if it has no intervals, or more lines than can be distinguished.
+    """
+    varied = _varied(columns) if _has_changes(columns) else {}
+    if not (varied or _has_intervals(columns)):
+        # A single change without an interval is no figure.
+        return None
+    if x is None:
+        x = next(iter(places_of(varied, None)), _VALUE)
+    elif x not in _axes(columns) and x != _VALUE:
+        return None
+    apart = {"flow": _texts(columns, "flow"), _VALUE: _texts(columns, _VALUE), **varied}
+    by = [name for name, values in apart.items() if name != x and len(values) > 1]
+    if not by and x != _VALUE:
+        # The legend names the only value.
+        by = [_VALUE]
+    lines = {tuple(str(columns[name][row]) for name in by) for row in range(len(columns[_RATIO]))}
+    value = usual_change(columns)
+    return Shown(x, None, value, by) if len(lines) <= len(SERIES) else None
+
+
+def _axes(columns: Columns) -> list[str]:
+    """The axes that a comparison separates."""
+    names = list(columns)
+    return names[1 : names.index("metric")]
+
+
+def _varied(columns: Columns) -> dict[str, list[str]]:
+    """Those with several values, and these."""
+    axes = {name: _texts(columns, name) for name in _axes(columns)}
+    return {name: values for name, values in axes.items() if len(values) > 1}
+
+
+def _has_changes(columns: Columns) -> bool:
+    """Whether a comparison has what figures show, and any change."""
+    needed = {*CHANGES, "samples", "metric", _VALUE, "flow"}
+    return needed <= {*columns} and any(is_number(cell) for one in CHANGES for cell in columns[one])
+
+
+def _has_intervals(columns: Columns) -> bool:
+    needed = {*CHANGES, "samples", "metric", _VALUE, "flow"}
+    if not needed <= {*columns}:
+        return False
+    return any(
+        int(samples) > 1
+        and any(is_number(columns[one][row]) for one in CHANGES)
+        and not is_same(columns, row)
+        for row, samples in enumerate(columns["samples"])
+    )
+
+
+def _texts(columns: Mapping[str, Any], name: str) -> list[str]:
+    return list(dict.fromkeys(map(str, columns[name])))

@@ -1,0 +1,97 @@
+"""The independent samples of the intervals in figures of results.
+
+They are those of a comparison (`midflight.sweep_results`): where runs differ in their random
+numbers, the values of each run are averaged first, as its instants share its random numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+
+from midflight.plot.common.names import plural_name, short_name
+from midflight.plot.results.axis import axes_of, text_of
+from midflight.plot.results.tables import Columns
+from midflight.sweep_results import SEED, Chance, sample_places
+
+__all__ = ["Sampling", "averaged_words", "interval_words", "sampling"]
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """What the samples are ("runs", "axes", or the "values" themselves), and the sample of a row.
+
+    `axes` are the columns with several values that tell samples apart.
+    """
+
+    over: str
+    key: Callable[[int], Hashable]
+    axes: Sequence[str] = ()
+
+
+def sampling(
+    columns: Columns, rows: Sequence[int], measured: str, shown: Sequence[str]
+) -> Sampling:
+    """Return the samples of these rows of a table; `shown` are the columns that are told apart.
+
+    In a table without seeds and numbers of runs each row is a sample.
+    """
+    if not {SEED, "run"} & {*columns}:
+        return Sampling("values", lambda row: row)
+    axes = [name for name in axes_of(columns) if name != measured]
+    names = [*axes, "digest"] if "digest" in columns else list(columns)
+    chance = Chance(axes)
+    for row in rows:
+        if chance.is_there:
+            break
+        chance.note({name: text_of(columns[name][row]) for name in names})
+    rest = [name for name in axes if name not in shown]
+    places = sample_places(rest, by_chance=chance.is_there)
+    by = [name for i, name in enumerate((*rest, "run")) if i in places and name in columns]
+
+    def key(row: int) -> Hashable:
+        return tuple(text_of(columns[name][row]) for name in by)
+
+    varied = [name for name in by if len({text_of(columns[name][row]) for row in rows}) > 1]
+    return Sampling("runs" if chance.is_there else "axes", key, varied)
+
+
+def interval_words(
+    what: str,
+    over: str,
+    counts: Sequence[int],
+    axes: Sequence[str] = (),
+    shown: str = " and 95 % interval",
+) -> str:
+    """Return what the marks of intervals are.
+
+    `what` is "mean" or the like, `counts` are the numbers of samples at the points, `axes` those
+    whose values are the samples, as far as they are known, and `shown` is what is drawn beside it.
+    """
+    some = [count for count in counts if count > 0]
+    if not some:
+        return what
+    one = {"runs": "run", "values": "value"}.get(over, "sample")
+    least, most = min(some), max(some)
+    if most == 1:
+        return f"{what}; no interval, as each is of one {one}"
+    number = f"{most}" if least == most else f"{least} to {most}"
+    alone = f"; none where there is only one {one}" if least == 1 else ""
+    samples = _values_of(axes) if over == "axes" else f"{one}s"
+    return f"{what}{shown} over {number} {samples}{alone}"
+
+
+def averaged_words(over: str, axes: Sequence[str]) -> str:
+    """Return what the pairs of each run are averaged over, whose samples are runs; "" if there is
+    nothing, or if the samples are the values of these axes.
+    """
+    names = [plural_name(name) for name in axes if not name.endswith(SEED)]
+    return f"pooled: {', '.join(names)}" if over == "runs" and names else ""
+
+
+def _values_of(axes: Sequence[str]) -> str:
+    """What values of these axes are called."""
+    if len(axes) == 1:
+        return plural_name(axes[0])
+    named = " and ".join(map(short_name, axes))
+    return f"values of {named or 'the axes that are not shown'}"

@@ -1,0 +1,216 @@
+"""The scales of the axes of results, linear or logarithmic, and their limits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from midflight.plot.common.log_ticks import plain_log
+from midflight.plot.common.options import check_scale
+from midflight.plot.common.style import chosen_axes, text_width
+from midflight.refusal import refusal
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+
+__all__ = [
+    "WIDE",
+    "beyond",
+    "hides",
+    "is_log_place",
+    "is_log_value",
+    "log_title",
+    "open_edges",
+    "place_limits",
+    "set_log",
+    "tick_places",
+]
+
+#: A linear axis hides values that are smaller than the largest one by more than this factor.
+WIDE = 12
+#: Values with this factor or more between neighbours, if there are so many, are a geometric series.
+_LEAST_FACTOR, _LEAST_VALUES = 2, 4
+#: The factors of 1, 2, 5, 10 are the same.
+_MOST_FACTORS = 1.3
+#: The places on an axis are logarithmic if the largest is larger by this factor, and linear places
+#: would be crowded.
+_WIDE_PLACES = 100
+#: A linear axis that would begin so near to 0, in shares of its largest place, begins at 0.
+_NEAR_0 = 0.2
+#: With more places the ticks of a geometric series are at round numbers.
+_MOST_TICKS = 9
+#: Up to so many places of any axis are its ticks, with room beside its ends and between two
+#: numbers, in points.
+_MOST_TICKED, _BESIDE_PT, _BETWEEN_PT = 8, 60.0, 4.0
+
+
+def is_geometric(places: Sequence[float]) -> bool:
+    """Whether places, in ascending order and above 0, have about a constant factor of 2 or more, as
+    1, 3, 10, 30 and 1, 2, 5, 10 have.
+    """
+    if len(places) < _LEAST_VALUES:
+        return False
+    factors = [b / a for a, b in pairwise(places)]
+    # The values of an axis have six digits.
+    return min(factors) >= _LEAST_FACTOR * 0.999 and max(factors) <= _MOST_FACTORS * min(factors)
+
+
+def suits_log(places: Sequence[float]) -> bool:
+    """Whether places, in ascending order, are better seen on a logarithmic axis.
+
+    They are a geometric series, or extend over more than two decades and are not so evenly spaced
+    that the largest step of a linear axis is the smaller one.
+    """
+    if len(places) < 2 or places[0] <= 0:
+        return False
+    if is_geometric(places):
+        return True
+    step = max(b - a for a, b in pairwise(places)) / (places[-1] - places[0])
+    log_step = max(math.log(b / a) for a, b in pairwise(places)) / math.log(places[-1] / places[0])
+    return places[-1] > _WIDE_PLACES * places[0] and log_step < step
+
+
+def hides(usual: Sequence[float], others: Iterable[float] = ()) -> bool:
+    """Whether a linear axis would hide more than a fifth of the usual values beside the largest
+    one of all.
+
+    The rule is that of throughputs over time. Without it are values of 0 and below.
+    """
+    known = [one for one in usual if math.isfinite(one)]
+    all_of_them = [*known, *(one for one in others if math.isfinite(one))]
+    if not known or min(all_of_them) <= 0:
+        return False
+    most = max(all_of_them)
+    return sum(one * WIDE < most for one in known) > 0.2 * len(known)
+
+
+def is_log_place(asked: str | None, places: Iterable[float], *, has_names: bool) -> bool:
+    """Whether an axis of places is logarithmic: as requested by `xscale`, or if it suits them.
+
+    Raises `MidflightError` for another scale, and for a logarithmic axis of names or of values that
+    are not above 0.
+    """
+    check_scale("--xscale", asked)
+    values = sorted({*places})
+    if asked == "log" and (has_names or not values or values[0] <= 0):
+        why = "has names, not numbers" if has_names else "has values that are not above 0"
+        raise refusal(
+            f"--xscale log: the axis {why}",
+            name="--xscale",
+            value=asked,
+            accepted="log only for an axis of numbers above 0",
+        )
+    return asked == "log" or (asked is None and not has_names and suits_log(values))
+
+
+def is_log_value(
+    asked: str | None, drawn: Iterable[float], *, suits: bool, option: str = "--yscale"
+) -> bool:
+    """Whether an axis of values is logarithmic: as requested by the option, or if it suits them.
+
+    Raises `MidflightError` for another scale, and for a logarithmic axis without a value above 0.
+    """
+    check_scale(option, asked)
+    if asked == "log" and not any(0 < one < math.inf for one in drawn):
+        raise refusal(
+            f"{option} log: no value is above 0",
+            name=option,
+            value=asked,
+            accepted="log only for values above 0",
+        )
+    return asked == "log" or (asked is None and suits)
+
+
+def log_title(title: str) -> str:
+    """Return the title of an axis that is logarithmic."""
+    return title.removesuffix(")") + (", log)" if title.endswith(")") else " (log)")
+
+
+def set_log(axis: Axis, low: float, high: float, places: Iterable[float] = ()) -> None:
+    """Make an axis logarithmic, with these ends; the ticks are at places that are a geometric
+    series, if few.
+    """
+    from matplotlib.ticker import FixedLocator, NullLocator
+
+    plain_log(axis)
+    (axis.axes.set_xlim if axis is axis.axes.xaxis else axis.axes.set_ylim)(low, high)
+    values = sorted({*places})
+    if is_geometric(values) and len(values) <= _MOST_TICKS:
+        axis.set_major_locator(FixedLocator(values))
+    elif high >= 10 * low:
+        return
+    axis.set_minor_locator(NullLocator())
+
+
+def place_limits(
+    places: Iterable[float], margin: float, *, is_log: bool, wide: bool = False
+) -> tuple[float, float]:
+    """Return the ends of an axis of places with a margin, a share of their extent or, with a single
+    one, of itself.
+
+    An axis of values that are not below 0 does not begin below 0, and begins there if it begins
+    near it; where the marks at the places are `wide`, as whiskers are, one at 0 has the margin.
+    """
+    values = [*places] or [0.0, 1.0]
+    low, high = min(values), max(values)
+    if is_log:
+        factor = (high / low) ** margin if high > low else 2.0
+        return low / factor, high * factor
+    room = margin * ((high - low) or abs(high) or 1.0)
+    if 0 <= low - room <= _NEAR_0 * high and high > low:
+        # The tick at 0 says that it begins there.
+        return 0.0, high + room
+    begins = low - room if low < 0 or (wide and low == 0) else max(0.0, low - room)
+    return begins, high + room
+
+
+def tick_places(axis: Axis, places: Iterable[float], width_in: float) -> None:
+    """Put the ticks of an axis at its places, if they are few and have room in a figure so wide,
+    and of a linear one at 0 if it begins there. An axis whose ends are chosen has round numbers.
+    """
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+    choice, values = chosen_axes(), sorted({*places})
+    if not 2 <= len(values) <= _MOST_TICKED or (choice is not None and choice.xlim):
+        return
+    is_log = axis.get_scale() == "log"
+
+    def along(value: float) -> float:
+        return math.log(value) if is_log else value
+
+    low, high = map(along, axis.get_view_interval())
+    point = (high - low) / (width_in * 72 - _BESIDE_PT)
+
+    def room(left: float, right: float) -> float:
+        wide = sum(text_width(f"{one:g}", 7) for one in (left, right)) / 2
+        return (along(right) - along(left)) / point - wide - _BETWEEN_PT
+
+    if min(room(*each) for each in pairwise(values)) < 0:
+        return
+    if not is_log and low == 0 < values[0] and room(0.0, values[0]) >= 0:
+        values.insert(0, 0.0)
+    axis.set_major_locator(FixedLocator(values))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(
+        FuncFormatter(lambda value, _: f"{value:g}".replace("-", "\N{MINUS SIGN}"))
+    )
+
+
+def beyond(low: float, top: float, *, is_log: bool) -> float:
+    """Return a value that is just above the axis of values from `low` to `top`."""
+    return top * (top / low) ** 0.03 if is_log else 1.03 * top
+
+
+def open_edges(axes: Axes, artists: Iterable[Any]) -> None:
+    """Show the markers and bars that stand on the left, lower and right edge; what leaves the axes
+    at the top is not shown.
+    """
+    from matplotlib.transforms import Bbox, TransformedBbox
+
+    clip = TransformedBbox(Bbox.from_extents(-0.02, -0.03, 1.02, 1.0), axes.transAxes)
+    for one in artists:
+        one.set_clip_path(None)
+        one.set_clip_box(clip)

@@ -1,0 +1,229 @@
+"""Shares of runs with at most a value (CDFs): their lines, and panels of lines."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from midflight.plot.common.figure import label_panels
+from midflight.plot.common.legends import legend
+from midflight.plot.common.names import plural_name, short_name
+from midflight.plot.common.options import check_is_seen
+from midflight.plot.common.style import PAGE_IN, Look, Size, chosen_axes, size_in, style
+from midflight.plot.results.axis import ordered, pooled_words, spaced, text_of
+from midflight.plot.results.scales import WIDE, log_title, place_limits, set_log
+from midflight.plot.results.spread_data import Spread, known_of
+from midflight.plot.results.unfinished import unfinished_words
+from midflight.results import quantile
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from midflight.plot.results.tables import Columns
+
+__all__ = ["draw_shares", "is_wide", "line_style", "panels_of", "share_words", "shares_figure"]
+
+#: A line has so many steps at the most.
+_MOST_STEPS = 4000
+#: Two columns with more combinations of values have panels.
+_MOST_LINES = 6
+#: The most panels, and the least width of one in inches.
+_MOST_PANELS, _PANEL_IN = 6, 1.4
+#: The height of a row of panels, and the room for the legend and the texts, in inches.
+_ROW_IN, _AROUND_IN = 1.5, 0.8
+
+
+def is_wide(lines: Sequence[Sequence[float]]) -> bool:
+    """Whether the largest value of the lines is far above the usual values of each line."""
+    known = [values for one in lines if (values := known_of(one))]
+    if not known or min(map(min, known)) <= 0:
+        return False
+    return max(map(max, known)) > WIDE * max(quantile(one, 0.5) for one in known)
+
+
+def share_words(panels: Sequence[Spread], *, is_time: bool) -> str:
+    """What the lines of panels are of, and which of them end below 1."""
+    groups = [group for one in panels for group in one.groups]
+    runs = {len(values) for group in groups for values in group.values}
+    words = [f"each line: {next(iter(runs))} runs"] if len(runs) == 1 and runs != {1} else []
+    lost: dict[str, int] = {}
+    for one in groups:
+        lost[one.label] = lost.get(one.label, 0) + sum(one.missing)
+    if any(lost.values()):
+        unfinished = unfinished_words(lost, is_time=is_time)
+        words.append(f"{'below 1 at the end' if is_time else 'left out'}: {unfinished}")
+    return "; ".join(words)
+
+
+def panels_of(
+    columns: Columns,
+    rows: Sequence[int],
+    kept: Mapping[str, Sequence[str]],
+    by: Sequence[str],
+    value: str,
+    lines_of: Callable[[Sequence[int], Mapping[str, Sequence[str]], Sequence[str]], Spread],
+) -> Spread | None:
+    """Return the panels of a figure whose lines, told apart by these columns, are too many for one:
+    one for each value of the last column, or for some that are spread over all. None if they are
+    few, or if the others alone are too many.
+
+    `lines_of` returns the lines of some rows, those with these values, told apart by these columns.
+    """
+    if len(by) < 2:
+        return None
+    lines = {tuple(text_of(columns[name][row]) for name in by) for row in rows}
+    if len(lines) <= _MOST_LINES:
+        return None
+    *others, name = by
+    values = ordered(columns, rows, name, kept)
+    some, words = values, ""
+    if len(values) > _MOST_PANELS:
+        places = np.linspace(0, len(values) - 1, _MOST_PANELS).round().astype(int)
+        some = [values[place] for place in places]
+        words = f"{_MOST_PANELS} of {len(values)} {plural_name(name)}"
+    called = short_name(name)
+    panels = []
+    for one in some:
+        kept_one = {**kept, name: [one]}
+        mine = [row for row in rows if text_of(columns[name][row]) == one]
+        title = f"{called[:1].upper()}{called[1:]} {spaced(one)}"
+        panels.append(replace(lines_of(mine, kept_one, others), name=title))
+    same: dict[str, set[str]] = {}
+    for group in (group for one in panels for group in one.groups):
+        same.setdefault(group.label, set()).add(group.same)
+    for group in (group for one in panels for group in one.groups):
+        # What is the same in one panel may differ in others.
+        group.same = group.same if len(same[group.label]) == 1 else ""
+    kept_some = {**kept, name: some} if words else dict(kept)
+    pooled = pooled_words(columns, value, {*by}, kept_some)
+    each = [words, share_words(panels, is_time=value.endswith("_ns")), pooled]
+    every = [group.values[0] for one in panels for group in one.groups if group.values]
+    return replace(
+        panels[0],
+        panels=panels,
+        name="",
+        panels_by=name,
+        detail="; ".join(filter(None, each)),
+        is_wide=is_wide(every),
+    )
+
+
+def line_style(look: Look) -> dict[str, Any]:
+    return {
+        "color": look.colour,
+        "linestyle": look.line,
+        "linewidth": 1.1,
+        "marker": look.marker,
+        "markersize": 0.85 * look.size,
+        "markerfacecolor": look.colour if look.filled else "white",
+        "markeredgecolor": look.colour,
+        "markeredgewidth": 0.8,
+    }
+
+
+def draw_shares(
+    axes: Axes, data: Spread, looks: Sequence[Look], every: Sequence[float], *, is_log: bool
+) -> None:
+    """Draw steps of the share of runs, on an axis for all of these values; a line that ends below
+    one is of runs that did not finish.
+    """
+    shown = [one for one in every if one > 0] if is_log else every
+    # What lies before the first value and behind the last one.
+    if is_log:
+        edges = min(shown) / 1.15, max(shown) * 1.15
+    else:
+        edges = place_limits(shown, 0.04, is_log=False)
+    for place, (group, look) in enumerate(zip(data.groups, looks, strict=True)):
+        values = group.values[0] if group.values else []
+        known = np.sort(np.array(known_of(values)))
+        counted = len(values) if data.is_time else len(known)
+        x = np.concatenate([[edges[0]], known, [edges[1]]])
+        share = np.concatenate([[0.0], np.arange(1, len(known) + 1), [len(known)]]) / max(
+            counted, 1
+        )
+        if len(x) > _MOST_STEPS:
+            # Omit steps that cannot be distinguished; both ends stay.
+            kept = np.linspace(0, len(x) - 1, _MOST_STEPS).astype(np.int64)
+            x, share = x[kept], share[kept]
+        # Lines that run together have their markers at other heights.
+        heights = (np.arange(5) + 0.3 + 0.11 * place) / 5.5
+        marks = np.unique(np.searchsorted(share, heights[heights < share[-1]]))
+        axes.plot(
+            x,
+            share,
+            drawstyle="steps-post",
+            label=group.named,
+            markevery=[int(one) for one in marks],
+            **line_style(look),
+        )
+    if is_log:
+        set_log(axes.xaxis, *edges)
+    axes.set_xlim(*edges)
+    axes.set_ylim(0, 1.02)
+
+
+def shares_figure(
+    data: Spread,
+    looks: Mapping[tuple[str, ...], Look],
+    *,
+    title: str | None = None,
+    size: Size | None = None,
+    is_log: bool = False,
+) -> Figure:
+    """Return the figure of panels of lines, which have the same axes, with the looks of lines by
+    their values of the columns that tell them apart.
+    """
+    count = len(data.panels)
+    width = size_in(size, (PAGE_IN, _ROW_IN))[0]
+    most = max(1, int((width - 0.5) / _PANEL_IN))
+    rows = math.ceil(count / min(3, most))
+    in_row = math.ceil(count / rows)
+    width, height = size_in(size, (PAGE_IN, _ROW_IN * rows + _AROUND_IN))
+    every = [
+        value
+        for one in data.panels
+        for group in one.groups
+        if group.values
+        for value in known_of(group.values[0])
+    ]
+    with style():
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(width, height))
+        grid = figure.subplots(rows, in_row, squeeze=False, sharex=True, sharey=True).flatten()
+        for axes in grid[count:]:
+            axes.remove()
+        entries: dict[str, Any] = {}
+        for place, (axes, one) in enumerate(zip(grid, data.panels, strict=False)):
+            drawn = [looks[tuple(group.key)] for group in one.groups]
+            draw_shares(axes, one, drawn, every, is_log=is_log)
+            axes.set_title(one.name, fontsize=7.5, parse_math=False)
+            # Each column ends with a panel that has numbers.
+            axes.tick_params(labelbottom=place + in_row >= count, labelleft=place % in_row == 0)
+            handles, labels = axes.get_legend_handles_labels()
+            entries |= dict(zip(labels, handles, strict=True))
+        x_title = log_title(data.x_title) if is_log else data.x_title
+        label_panels(
+            figure,
+            [
+                (
+                    axes,
+                    x_title if place + in_row >= count else "",
+                    data.y_title if place % in_row == 0 else "",
+                )
+                for place, axes in enumerate(grid[:count])
+            ],
+            ((width - 0.6) / in_row * 72, (height - _AROUND_IN) / rows * 72),
+            "cdf",
+            title=title,
+            detail=data.detail,
+        )
+        if (choice := chosen_axes()) is not None:
+            check_is_seen("--xlim", choice.xlim, every, data.measure[1])
+        legend(figure, entries, loc="outside upper center", title=data.lines_title)
+    return figure

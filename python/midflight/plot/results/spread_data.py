@@ -1,0 +1,172 @@
+"""What a figure of the distributions of results shows: values at the places of an axis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from midflight.plot.results.alike import named_alike
+from midflight.plot.results.axis import axis_places
+from midflight.plot.results.maps import Colours
+from midflight.results import mean_ci, quantile
+
+__all__ = [
+    "BOX",
+    "Group",
+    "Spread",
+    "interval_of",
+    "known_of",
+    "quantiles_of",
+    "side_by_side",
+    "spread_rows",
+]
+
+#: The shares of values of which a box has the quantiles.
+BOX = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+@dataclass
+class Group:
+    """The values of one line at each place of its axis, in the unit that is shown."""
+
+    label: str
+    #: Its values of the columns that tell lines apart.
+    key: Sequence[str] = ()
+    x: list[float] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    #: Of intervals: one value, a mean, for each independent sample.
+    values: list[list[float]] = field(default_factory=list)
+    #: Of a comparison: the ends of its intervals.
+    ends: list[tuple[float, float]] = field(default_factory=list)
+    #: The runs without a value at each place.
+    missing: list[int] = field(default_factory=list)
+    #: Of mean times: whether runs that did not finish are left out, so that the mean is too short.
+    is_short: list[bool] = field(default_factory=list)
+    #: Of the cells of a map of a comparison: whether the interval contains 0, or there is none.
+    unsure: list[bool] = field(default_factory=list)
+    #: What it is the same as, everywhere: the label of an earlier group, or the baseline.
+    same: str = ""
+    #: Of intervals: the number of samples, and of the values or pairs in their means.
+    counts: list[tuple[int, int]] = field(default_factory=list)
+
+    @property
+    def named(self) -> str:
+        """Its name in a legend."""
+        return named_alike(self.label, {self.label: self.same} if self.same else {})
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The content of a figure: groups over an axis of numbers or of names (`categories`)."""
+
+    kind: str
+    x_title: str
+    y_title: str
+    groups: Sequence[Group]
+    categories: Sequence[str] | None = None
+    lines_title: str = ""
+    #: The column of the axis; of the values of a comparison the compared one.
+    along: str = ""
+    #: For a map, whose groups are its rows: the meaning of its colours.
+    value_title: str = ""
+    #: The scale of its colours; without one that which suits its values.
+    colours: Colours | None = None
+    #: Maps or panels beside each other, each with its own `name`, and the column of these names.
+    panels: Sequence[Spread] = ()
+    panels_by: str = ""
+    #: Whether the values are changes, which are below 0 or above it.
+    is_signed: bool = False
+    #: Missing values are times of runs that did not finish, longer than every other.
+    is_time: bool = False
+    #: The name of the counted objects, in a table.
+    counted: str = "runs"
+    #: What the marks are; of intervals the kind of their samples: "runs", "axes" or "values".
+    detail: str = ""
+    over: str = ""
+    #: For a map of a comparison: why cells have no pairs.
+    empty: str = ""
+    #: For a table: the columns of the axes and of the measurement, and the units of their values.
+    axes: Sequence[tuple[str, str]] = ()
+    measure: tuple[str, str] = ("", "")
+    #: The rows that a map leaves out, and the axes that it pools.
+    remark: str = ""
+    #: The longest values are so far from the usual ones that the axis of a CDF is logarithmic.
+    is_wide: bool = False
+    #: The columns that tell lines apart.
+    by: Sequence[str] = ()
+    #: The kind of the figure, if it has another name than its distribution.
+    name: str = ""
+
+
+def known_of(values: Sequence[float]) -> list[float]:
+    return [one for one in values if not math.isnan(one)]
+
+
+def quantiles_of(data: Spread, values: Sequence[float]) -> tuple[float, ...]:
+    """Those of a box; a time that is missing is longer than every other."""
+    counted = values if data.is_time else known_of(values)
+    return tuple(quantile(counted, share) for share in BOX)
+
+
+def side_by_side(texts: Sequence[str], name: str) -> tuple[dict[str, int], Sequence[str], str]:
+    """Return the places of the values of an axis whose marks stand side by side, the names of the
+    places, and the unit of numbers. These are in their order; texts that are the same number, such
+    as `0.1 s` and `100 ms`, are at one place.
+    """
+    numbers, categories, unit = axis_places(texts, name)
+    if categories is not None:
+        return {text: place for place, text in enumerate(categories)}, categories, unit
+    words = {text: f"{numbers[text]:g}" for text in sorted(texts, key=numbers.__getitem__)}
+    places = {word: place for place, word in enumerate(dict.fromkeys(words.values()))}
+    return {text: places[word] for text, word in words.items()}, list(places), unit
+
+
+def interval_of(group: Group, place: int) -> tuple[float, float, float]:
+    """A mean of samples and the ends of its interval; nan without one."""
+    known = known_of(group.values[place])
+    if group.ends:
+        return known[0] if known else math.nan, *group.ends[place]
+    mean, half = mean_ci(known)
+    return mean, mean - half, mean + half
+
+
+def spread_rows(data: Spread) -> Iterator[Sequence[object]]:
+    """Yield the head and the rows of a table of the data of the figure."""
+    if data.kind == "cdf":
+        named = [data.panels_by] if data.panels else []
+        yield (*named, "line", "measure", "unit", "value", "share", data.counted)
+        for panel in data.panels or [data]:
+            label = [panel.name] if data.panels else []
+            for group in panel.groups:
+                (values,) = group.values or [[]]
+                counted = len(values) if data.is_time else len(known_of(values))
+                for place, one in enumerate(sorted(known_of(values)), 1):
+                    yield (*label, group.label, *data.measure, one, place / counted, counted)
+        return
+    if data.kind == "heatmap":
+        (x, x_unit), (y, y_unit) = data.axes
+        # Maps beside each other have their names first.
+        named = [", ".join(data.by)] if data.panels else []
+        yield (*named, x, "x_unit", y, "y_unit", "measure", "unit", "median", "runs")
+        for panel in data.panels or [data]:
+            label = [panel.name] if data.panels else []
+            for group in panel.groups:
+                for name, values in zip(group.names, group.values, strict=True):
+                    median = quantiles_of(panel, values)[2]
+                    cell = (*label, name, x_unit, group.label, y_unit, *data.measure)
+                    yield (*cell, median, len(values))
+        return
+    (x, x_unit), *_ = data.axes
+    start: Sequence[object] = ("line", x, "x_unit", "measure", "unit")
+    if data.kind == "box":
+        yield (*start, "p5", "p25", "median", "p75", "p95", "runs")
+    else:
+        yield (*start, "mean", "low", "high", "over", "samples", data.counted)
+    for group in data.groups:
+        for place, values in enumerate(group.values):
+            start = (group.label, group.names[place], x_unit, *data.measure)
+            if data.kind == "box":
+                yield (*start, *quantiles_of(data, values), len(values))
+            else:
+                yield (*start, *interval_of(group, place), data.over, *group.counts[place])

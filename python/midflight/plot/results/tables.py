@@ -1,0 +1,253 @@
+"""Tables that figures of results are drawn from: folders, files, and tables of other libraries."""
+
+from __future__ import annotations
+
+import csv as csv_files
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from midflight.percentiles import PERCENTILES, percentile_columns
+from midflight.refusal import refusal
+from midflight.run_tables import plain_text
+from midflight.unmet import MET, met_handoff
+
+if TYPE_CHECKING:
+    from midflight._core import MidflightError
+
+__all__ = ["Columns", "TableSource", "columns_of", "missing_column", "read_columns", "results_of"]
+
+#: The columns of a table by their names.
+Columns: TypeAlias = Mapping[str, Sequence[Any]]
+
+
+#: A folder of results, a table's file, columns by their names, a `Table`, or a table of pandas,
+#: polars, pyarrow or another library whose columns have names.
+TableSource: TypeAlias = str | Path | Columns | Any
+
+#: Tables of a folder of results, in the order in which they are searched for a measurement.
+TABLES = ("flows", "phases")
+#: Measurements of comparisons only.
+_COMPARED = ("ratio", "difference")
+
+
+def columns_of(source: TableSource, measured: str) -> Columns:
+    """Return the columns of a table, or of that in a folder of results which has a measurement.
+
+    Of a percentile (`midflight.percentiles`) they are those of the entries of flows. Raises
+    `MidflightError` for what is no table, `OSError` for a file that cannot be read.
+    """
+    if isinstance(source, str | Path):
+        return read_columns(source, measured)
+    columns = source if isinstance(source, Mapping) else _table_columns(source)
+    return percentile_columns(columns, measured) if is_percentile(columns, measured) else columns
+
+
+def _table_columns(source: Any) -> Columns:
+    """The columns of a table of another library, as lists in which None is a missing value."""
+    names = getattr(source, "column_names", None)
+    column = getattr(source, "column", None)
+    if names is None or column is None:
+        names, column = getattr(source, "columns", None), getattr(source, "__getitem__", None)
+    if names is None or column is None or not all(isinstance(one, str) for one in names):
+        accepted = (
+            "a folder of results, a Sweep, a CSV or Parquet file, columns by their names, or a "
+            "table whose columns have names, of pandas, polars or pyarrow"
+        )
+        hint = "; its flows are one" if hasattr(source, "flows") else ""
+        raise refusal(
+            f"source: a value of the type {type(source).__name__} is not a table of results{hint}; "
+            f"expected {accepted}",
+            name="source",
+            value=type(source).__name__,
+            accepted=accepted,
+        )
+    return {name: _values(column(name)) for name in names}
+
+
+def _values(column: Any) -> list[Any]:
+    if hasattr(column, "notna"):
+        # pandas has a missing value of each kind of column.
+        column = column.astype(object).where(column.notna(), None)
+    for convert in ("to_pylist", "to_list", "tolist"):
+        if hasattr(column, convert):
+            return list(getattr(column, convert)())
+    return list(column)
+
+
+def results_of(source: TableSource) -> TableSource:
+    """Return a source of results, of a sweep and its results their folder.
+
+    Raises `MidflightError` for a sweep without results, and for a path at which there is nothing.
+    """
+    from midflight.sweep import Sweep, SweepOutcome
+
+    accepted = (
+        "the folder of a run or a sweep, a Sweep with results, a CSV or Parquet file, or a table"
+    )
+    if isinstance(source, Sweep) and source.folder is None:
+        raise refusal(
+            "source: the sweep has no results yet, which Sweep.run(folder) makes",
+            name="source",
+            value="a Sweep",
+            accepted=accepted,
+        )
+    if isinstance(source, Sweep | SweepOutcome):
+        source = source.folder
+    if isinstance(source, str | Path) and not Path(source).exists():
+        raise refusal(
+            f'source: there is no folder or file "{source}"; expected {accepted}',
+            name="source",
+            value=source,
+            accepted=accepted,
+        )
+    return source
+
+
+def read_columns(source: str | Path, y: str) -> Columns:
+    """Return the columns of a table, or of that in a folder of results which has a measurement.
+
+    Of a percentile (`midflight.percentiles`) they are those of the entries of flows.
+    """
+    place = Path(source)
+    if not place.is_dir():
+        columns = _read_table(place)
+        return percentile_columns(columns, y) if is_percentile(columns, y) else columns
+    seen: list[str] = []
+    for name in TABLES:
+        for suffix in (".parquet", ".csv"):
+            file = place / f"{name}{suffix}"
+            if not file.is_file() or (suffix == ".parquet" and not _has_pyarrow()):
+                continue
+            columns = _read_table(file)
+            if y in columns:
+                met = met_handoff(place, columns)
+                return columns if met is None else {**columns, MET: met}
+            if is_percentile(columns, y):
+                return percentile_columns(columns, y)
+            seen += [one for one in columns if one not in seen]
+            break
+    if not seen:
+        raise _no_results(place)
+    if y in _COMPARED:
+        raise _only_compared(place, y, seen)
+    raise missing_column("--y or --value", y, seen)
+
+
+def _only_compared(place: Path, y: str, columns: Sequence[str]) -> MidflightError:
+    """Return the error for a column of comparisons that is asked for of a folder's flows."""
+    files = sorted(place.glob("comparison*.csv"))
+    why = "the folder has no comparison, which midflight sweep makes with --compare KEY"
+    if files:
+        why = f'it is in "{files[0]}", which can be given in place of the folder'
+    return refusal(
+        f'--y or --value: the tables of flows have no column "{y}", which is of comparisons; {why}',
+        name="--y or --value",
+        value=y,
+        accepted=", ".join(columns),
+    )
+
+
+def check_is_table(source: str | Path) -> None:
+    """Raise `MidflightError` for a folder without results, and for a file that is no table."""
+    place = Path(source)
+    if place.is_dir():
+        files = (place / f"{name}{suffix}" for name in TABLES for suffix in (".parquet", ".csv"))
+        if not any(one.is_file() for one in files):
+            raise _no_results(place)
+    elif place.is_file():
+        _read_table(place)
+
+
+def _no_results(place: Path) -> MidflightError:
+    return refusal(
+        f'"{place}" is not a folder of results: it has neither {" nor ".join(TABLES)} '
+        "as .csv or .parquet",
+        name="results",
+        value=place,
+        accepted="a folder of a run or a sweep",
+    )
+
+
+def is_percentile(columns: Columns, measured: str) -> bool:
+    """Whether a measurement is a percentile over the flows of a table's entries."""
+    return (
+        measured in PERCENTILES
+        and measured not in columns
+        and {"flow", "entry", PERCENTILES[measured].of} <= set(columns)
+    )
+
+
+def missing_column(option: str, name: str, columns: Columns | Iterable[str]) -> MidflightError:
+    """Return the error for a column that a table does not have; an axis is not a measurement."""
+    from midflight.meant import or_all
+    from midflight.plot.common.names import is_measured
+    from midflight.sweep_results import WORKLOAD_OF
+
+    compared = columns.get("compared", ()) if isinstance(columns, Mapping) else ()
+    columns = list(columns)
+    accepted = ", ".join(columns)
+    if name in compared and "value" in columns:
+        return refusal(
+            f'{option}: there is no column "{name}"; this is the compared axis, and its values are '
+            'in the column "value"',
+            name=option,
+            value=name,
+            accepted=accepted,
+        )
+    if workload := WORKLOAD_OF.get(name):
+        return refusal(
+            f'{option}: {name} is measured on flows with workload = "{workload}", and no flow '
+            "has it",
+            name=option,
+            value=name,
+            accepted=accepted,
+        )
+    where = f"the table has {len(columns)} columns, which its first line names"
+    of_measurement = option.startswith(("--y", "--value"))
+    alike = [one for one in columns if of_measurement or not is_measured(one)]
+    others = or_all(name, alike, where)
+    return refusal(
+        f'{option}: there is no column "{name}"{others}',
+        name=option,
+        value=name,
+        accepted=accepted,
+    )
+
+
+def _has_pyarrow() -> bool:
+    from importlib.util import find_spec
+
+    return find_spec("pyarrow") is not None
+
+
+def _read_table(file: Path) -> Columns:
+    """Return the columns of a CSV or Parquet file."""
+    try:
+        columns = _read_parquet(file) if file.suffix == ".parquet" else _read_csv(file)
+    except (ValueError, IndexError, csv_files.Error) as error:
+        kind = "Parquet" if file.suffix == ".parquet" else "CSV, in UTF-8 and with all columns"
+        raise refusal(
+            f'"{file}" is not a table in {kind}', name="table", value=file, accepted=kind
+        ) from error
+    if not columns:
+        accepted = "a table, whose first line names its columns"
+        raise refusal(
+            f'"{file}" is empty; expected {accepted}', name="table", value=file, accepted=accepted
+        )
+    return columns
+
+
+def _read_parquet(file: Path) -> Columns:
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(file)
+    return {name: table.column(name).to_pylist() for name in table.column_names}
+
+
+def _read_csv(file: Path) -> Columns:
+    with file.open(newline="", encoding="utf-8") as text:
+        reader = csv_files.reader(text)
+        names = next(reader, [])
+        rows = list(reader)
+    return {name: [plain_text(row[place]) for row in rows] for place, name in enumerate(names)}
