@@ -640,7 +640,7 @@ def test_the_report_of_a_sweep(swept: Path, tmp_path: Path) -> None:
     out = tmp_path / "sweep.html"
     assert main(["report", str(swept), "--out", str(out)]) == 0
     text = out.read_text()
-    assert "12 combinations" in text
+    assert "12 runs: 4 combinations" in text
     # The comparison and the values; shares of runs would be of both gaps together.
     assert text.count("data:image/svg+xml") == 2
     # The output of the sweep: the medians of each group, and the comparison.
