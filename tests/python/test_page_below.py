@@ -220,8 +220,8 @@ def test_each_panel_has_an_axis(browser: Browser, tmp_path: Path) -> None:
     assert axes() == [True, True]
     drawn = page.drawn()
     titles = [drawn["below"]["title"], drawn["others"][0]["title"]]
-    assert titles[0].startswith("Mbit/s")
-    assert titles[1] == "segments"
+    assert titles[0].startswith("throughput (Mbit/s), means of ")
+    assert titles[1] == "cwnd (segments)"
     assert all(len(drawn["ticks"][one]) >= 3 for one in titles)
 
 
@@ -246,7 +246,7 @@ def test_all_panels_have_the_shades_and_rows_of_marks(browser: Browser, tmp_path
         found: int = page.run(
             "(([...all], gap) => all.filter((_, i) => i % 4 === 0 && all[i] === gap[0]"
             f" && all[i + 1] === gap[1]).length)(document.getElementById('graph').getContext('2d')"
-            f".getImageData({round(x)}, {round(y)}, 1, {round(high)}).data, [0xf2, 0xe3])"
+            f".getImageData({round(x)}, {round(y)}, 1, {round(high)}).data, [0xfa, 0xf4])"
         )
         return found
 
@@ -286,3 +286,18 @@ def test_the_legend_explains_timeouts_of_two_panels_once(browser: Browser, tmp_p
     assert legend(page)[1].count("timeout") == 1
     page.click("[data-more=throughput]")
     assert legend(page)[1].count("timeout") == 1
+
+
+def test_axes_of_all_panels_have_names_with_units(browser: Browser, tmp_path: Path) -> None:
+    page = page_of(browser, tmp_path / "a.html", "wifi-to-lte")
+    titles = {}
+    for kind in ("window", "pipe", "timer", "throughput", "queue"):
+        page.click(f"[data-below={kind}]")
+        titles[kind] = page.drawn()["below"]["title"].partition(", means of ")[0]
+    assert titles == {
+        "window": "cwnd (segments)",
+        "pipe": "pipe (segments)",
+        "timer": "RTT, RTO (s)",
+        "throughput": "throughput (Mbit/s)",
+        "queue": "queue (packets)",
+    }

@@ -175,9 +175,9 @@ def test_means_of_the_throughput_are_finer_the_closer_one_looks(
     assert np.sum(np.array(means) * np.diff(edges)) / 8e3 == pytest.approx(sums.sum(), rel=1e-6)
     assert means[len(means) // 2] == pytest.approx(sums[len(means) // 2] * 8e3 / unit)
     page.click("[data-below=throughput]")
-    assert page.drawn()["below"]["title"] == "Mbit/s, means of 0.5 s"
+    assert page.drawn()["below"]["title"] == "throughput (Mbit/s), means of 0.5 s"
     page.run("midflight.look(5e9, 7e9, 0, 1e6)")
-    assert page.drawn()["below"]["title"] == "Mbit/s, means of 0.1 s"
+    assert page.drawn()["below"]["title"] == "throughput (Mbit/s), means of 0.1 s"
 
 
 def test_intervals_with_any_cuts_and_end_are_those_of_figures(
@@ -433,7 +433,7 @@ def test_the_rate_of_a_link_has_means_and_room(browser: Browser, tmp_path: Path)
     assert any(re.fullmatch(r"\d{2,3},000", one) for one in written)
     assert "-0" not in written
     drawn = page.drawn()
-    assert drawn["below"]["title"] == "Mbit/s, means of 2 s"
+    assert drawn["below"]["title"] == "throughput (Mbit/s), means of 2 s"
     assert drawn["rate"]["t"] == [2e9 * one for one in range(300)]
     # The rate is sampled, so that a step is known a little later.
     assert drawn["rate"]["v"] == pytest.approx(np.reshape(rates, (-1, 2)).mean(axis=1), abs=0.2)

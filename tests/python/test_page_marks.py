@@ -288,7 +288,7 @@ def test_means_and_scales_are_as_asked(
     page.click("[data-below=queue]")
     assert not page.drawn()["below"]["isLog"]
     page.click("[data-below=throughput]")
-    assert page.drawn()["below"]["title"] == "Mbit/s, means of 0.25 s"
+    assert page.drawn()["below"]["title"] == "throughput (Mbit/s), means of 0.25 s"
     (one,) = watch("wifi-to-lte")
     (panel,) = panels_of([one], ["throughput"], (0, one.end_ns / 1e9), 0.25)
     curve = next(curve for curve in panel.curves if curve.draw == "steps")
@@ -296,7 +296,7 @@ def test_means_and_scales_are_as_asked(
     place = np.searchsorted(curve.time_s, np.array(times) / 1e9 + 1e-9, side="right") - 1
     assert np.allclose(curve.value[place], values, rtol=1e-5)
     page.run("midflight.look(0, 0.5e9, 0, 1e6)")
-    assert page.drawn()["below"]["title"] == "Mbit/s, means of 0.25 s"
+    assert page.drawn()["below"]["title"] == "throughput (Mbit/s), means of 0.25 s"
     assert browser.complaints == []
     for wrong, words in (
         (["--interval", "1 us"], "--interval 1 us is not accepted"),

@@ -73,7 +73,7 @@ const dark = matchMedia("(prefers-color-scheme: dark)");
 let css = {};
 function readColours() {
   const style = getComputedStyle(document.documentElement);
-  for (const name of ["ink", "soft", "line", "grid", "back", "gap"]) css[name] = style.getPropertyValue(`--${name}`).trim();
+  for (const name of ["ink", "soft", "line", "grid", "back", "gap", "gap-lines", "outage"]) css[name] = style.getPropertyValue(`--${name}`).trim();
 }
 const colourOf = look => data.colours[dark.matches ? 1 : 0][look];
 const colour = run => colourOf(run.look);
@@ -184,7 +184,7 @@ function resize() {
 
 const separated = value => (value + 0).toLocaleString("en-US");
 /** What is counted: its axis has no fractions. */
-const WHOLE = new Set(["segment number", "segments", "packets", "object of the page"]);
+const WHOLE = new Set(["segment number", "cwnd (segments)", "pipe (segments)", "object of the page"]);
 /** Draws an axis with its title, in two lines where it is longer than the panel; ticks end `room` below the upper edge. */
 function frame(y, height, low, high, title, yOf, isLog, room = 0) {
   g.strokeStyle = css.grid; g.fillStyle = css.soft; g.lineWidth = 1; g.textAlign = "right"; g.textBaseline = "middle";
@@ -200,9 +200,9 @@ function frame(y, height, low, high, title, yOf, isLog, room = 0) {
   }
   g.stroke();
   g.save();
-  const text = isLog ? `${title}, log` : title, [unit, ...rest] = text.split(", "), isLong = rest.length > 0 && g.measureText(text).width > height + 12;
+  const text = isLog ? `${title}, log` : title, [name, ...rest] = text.split(/(?<=\)), /), isLong = rest.length > 0 && g.measureText(text).width > height + 12;
   g.translate(12, y + height / 2); g.rotate(-Math.PI / 2); g.textAlign = "center";
-  (isLong ? [unit, rest.join(", ")] : [text]).forEach((one, line) => g.fillText(one, 0, isLong ? 13 * line - 5 : 0));
+  (isLong ? [name, rest.join(", ")] : [text]).forEach((one, line) => g.fillText(one, 0, isLong ? 13 * line - 5 : 0));
   g.restore();
 }
 

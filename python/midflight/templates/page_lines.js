@@ -160,7 +160,7 @@ const KINDS = {
   window: {
     has: run => run.cwnd.t.length > 0, log: true,
     rows: Events.TIMEOUTS,
-    axis: (at, runs) => axis(at, "segments", 4, runs.flatMap(run => isAlone(at) ? [run.cwnd, run.flight] : [run.cwnd])),
+    axis: (at, runs) => axis(at, "cwnd (segments)", 4, runs.flatMap(run => isAlone(at) ? [run.cwnd, run.flight] : [run.cwnd])),
     draw(at, run, yOf) {
       const { g } = at;
       if (isAlone(at)) {
@@ -179,7 +179,7 @@ const KINDS = {
   pipe: {
     has: run => run.pipe.t.length > 0, log: true,
     rows: Events.TIMEOUTS,
-    axis: (at, runs) => axis(at, "segments", 4, runs.map(run => run.pipe)),
+    axis: (at, runs) => axis(at, "pipe (segments)", 4, runs.map(run => run.pipe)),
     draw: (at, run, yOf) => own(at, run, run.pipe, yOf),
     marks: [["line", "segments that the sender takes to be in the network"]],
     tell: (at, run, time) => run.pipe.t[0] <= time && time <= run.end ? [`${run.label}: ${fixed(at.at(run.pipe, time))} segments`] : [],
@@ -187,7 +187,7 @@ const KINDS = {
   timer: {
     has: run => run.rtt.t.length > 0 || run.rto.t.length > 0, log: true,
     axis(at, runs) {
-      const found = axis(at, "seconds", .01, runs.flatMap(run => at.isChosen(run) ? [run.rtt, run.rto] : [run.rtt]));
+      const found = axis(at, "RTT, RTO (s)", .01, runs.flatMap(run => at.isChosen(run) ? [run.rtt, run.rto] : [run.rtt]));
       // RTT samples are a small part of most timeouts.
       return { ...found, isLog: found.most > 12 * found.least };
     },
@@ -225,7 +225,7 @@ const KINDS = {
   throughput: {
     has: () => true, log: true,
     axis(at, runs) {
-      const found = axis(at, `Mbit/s, means of ${lasts(at)} s`, .1, runs.map(run => throughput(at, run))), behind = rates(at, runs);
+      const found = axis(at, `throughput (Mbit/s), means of ${lasts(at)} s`, .1, runs.map(run => throughput(at, run))), behind = rates(at, runs);
       return { ...found, most: behind.isFar ? found.most : Math.max(found.most, behind.most) };
     },
     draw(at, run, yOf, isFirst, isAlone, place) {
@@ -262,7 +262,7 @@ const KINDS = {
   },
   queue: {
     has: () => true, log: true,
-    axis: (at, runs) => axis(at, `packets, means of ${lasts(at, Math.max(...queues(at, runs).map(q => q.every)))} s`, 4, queues(at, runs).flatMap(q => levels(at, q).flatMap(({ t, v, most }) => [{ t, v }, { t, v: most }]))),
+    axis: (at, runs) => axis(at, `queue (packets), means of ${lasts(at, Math.max(...queues(at, runs).map(q => q.every)))} s`, 4, queues(at, runs).flatMap(q => levels(at, q).flatMap(({ t, v, most }) => [{ t, v }, { t, v: most }]))),
     rows: [...Events.LOSSES, "marked", ...Events.TIMEOUTS],
     draw(at, run, yOf, isFirst) {
       const { g, X, view } = at, all = queues(at, at.withIt());

@@ -205,8 +205,8 @@ function line(dash, width, stroke) {
   return `<svg width="26" height="14" aria-hidden="true"><path d="M1 7h24" fill="none" stroke="${stroke}" stroke-width="${width}" stroke-dasharray="${dash}"/></svg>`;
 }
 /** A sample of an area for the legend. */
-function swatch(fill, stroke, opacity = stroke ? .2 : 1) {
-  const hatch = stroke ? `<path d="M0 13L13 0M8 13L21 0M16 13L26 3" stroke="${stroke}" stroke-width="1"/>` : "";
+function swatch(fill, stroke, opacity = stroke ? .2 : 1, down = false) {
+  const hatch = stroke ? `<path d="${down ? "M0 0L13 13M8 0L21 13M16 0L26 10" : "M0 13L13 0M8 13L21 0M16 13L26 3"}" stroke="${stroke}" stroke-width="1"/>` : "";
   return `<svg width="26" height="14" aria-hidden="true"><rect width="26" height="14" fill="${fill}" fill-opacity="${opacity}"/>${hatch}</svg>`;
 }
 
@@ -215,12 +215,12 @@ function sample(mark, icon, shape) {
   const ink = "currentColor", dashed = { line: ["", 2], dashes: ["7 4", 1.5], dots: ["1.5 2", 1.5], deadline: ["8 3 2 3", 1.4],
     made: ["", 1.6], unlinked: ["6 3", 1.2], noticed: ["2 3", 1.2] }[mark];
   if (dashed) return line(...dashed, ink);
-  if (mark === "gap") return swatch("var(--gap)");
+  if (mark === "gap") return swatch("var(--gap)", "var(--gap-lines)", 1);
   if (mark === "RTO" || mark === "FR") return `<svg width="${8 * mark.length + 4}" height="14" aria-hidden="true"><text x="1" y="11" font-size="11" fill="${ink}">${mark}</text></svg>`;
   if (mark === "lacks") return `<svg width="26" height="14" aria-hidden="true"><rect y="5" width="26" height="4" fill="${ink}" fill-opacity=".5"/></svg>`;
   if (mark === "band") return swatch(ink, "", .25);
   if (mark === "near") return line("", 3, "var(--soft)");
-  if (mark === "outage") return swatch("var(--gap)", "var(--soft)", 1);
+  if (mark === "outage") return swatch("var(--outage)", "var(--back)", 1, true);
   if (mark === "lacking") return swatch("none", "var(--soft)");
   if (mark === "hatch") return swatch(ink, ink);
   if (mark === "bar") return `<svg width="26" height="14" aria-hidden="true"><rect y="3" width="26" height="8" fill="${ink}"/></svg>`;

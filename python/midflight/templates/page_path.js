@@ -49,14 +49,15 @@ function holes(runs) {
   return each.size === 1 ? runs[0].path.holes : [];
 }
 
-/** Shades the times without a link or in an outage, and hatches the latter: of all runs. */
+/** Shades the times without a link or in an outage, of all runs, as figures do: the lines of the latter go down. */
 function shade(at, gaps, outages) {
   const { g, css } = at;
-  g.fillStyle = css.gap; g.strokeStyle = css.soft; g.lineWidth = .5; g.setLineDash([]);
-  for (const [spans, hatched] of [[gaps, false], [outages, true]]) {
+  g.lineWidth = 1; g.setLineDash([]);
+  for (const [spans, isOutage] of [[gaps, false], [outages, true]]) {
+    g.fillStyle = isOutage ? css.outage : css.gap; g.strokeStyle = isOutage ? css.back : css["gap-lines"];
     for (const span of seen(at, spans)) {
       const [a, b] = ends(at, span);
-      for (const [y, h] of b > a ? panels(at) : []) { g.fillRect(a, y, b - a, h); if (hatched) Shapes.hatch(g, a, y, b - a, h); }
+      for (const [y, h] of b > a ? panels(at) : []) { g.fillRect(a, y, b - a, h); Shapes.hatch(g, a, y, b - a, h, isOutage); }
     }
   }
 }

@@ -38,10 +38,10 @@ function fill({ g, css, isFilled }, look) {
 }
 
 /** Hatches a rectangle with the stroke of the context; the lines of neighbours continue each other. */
-function hatch(g, x, y, w, h) {
+function hatch(g, x, y, w, h, down = false) {
   if (w <= 0) return;
   g.save(); g.beginPath(); g.rect(x, y, w, h); g.clip(); g.beginPath();
-  for (let at = Math.floor((x - h) / 7) * 7; at < x + w; at += 7) { g.moveTo(at, y + h); g.lineTo(at + h, y); }
+  for (let at = Math.floor((x - h) / 7) * 7; at < x + w; at += 7) { g.moveTo(at, down ? y : y + h); g.lineTo(at + h, down ? y + h : y); }
   g.stroke(); g.restore();
 }
 
