@@ -304,3 +304,18 @@ def test_a_legend_that_fits_a_column_is_one_row() -> None:
     assert len(legend.get_texts()) > 2
     extent = legend.get_window_extent(renderer)
     assert 0 <= extent.x0 < extent.x1 <= figure.bbox.x1
+
+
+def test_what_is_widened_ends_with_the_link() -> None:
+    """A mean just before an outage is not drawn in it, and a delay just after it not either."""
+    room = Room(1.0, (0.0, 72.0), (10.0, 20.0))
+    # A point is a second.
+    at = np.array([0.0, 9.5, 10.0, 20.0, 40.0])
+    found = with_room(at, np.array([5.0, 9, 0, 6, 6]), room, of_intervals=True)
+    assert found.tolist() == at.tolist()
+    free = with_room(at, np.array([5.0, 9, 0, 6, 6]), Room(1.0, (0.0, 72.0)), of_intervals=True)
+    assert free[2] > 11
+    at = np.array([20.1, 20.3, 20.3, 40.0, 50.0])
+    found = with_room(at, np.array([8.0, 8.0, np.nan, 1.0, 1.0]), room, of_intervals=True)
+    assert found[0] == 20.0
+    assert found[1] == pytest.approx(23.0)

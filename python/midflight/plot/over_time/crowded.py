@@ -86,7 +86,7 @@ def with_room(time_s: Values, value: Values, room: Room, *, of_intervals: bool =
     """Return the times of steps, those of steps that are too short to be seen further apart: of
     parts between gaps, and of means or medians `of_intervals` above or below both of their
     neighbours, or at a gap, which would be no more than an upright line. The latter take a part of
-    the time of the next one, or at a gap of the one before.
+    the time of the next one, or at a gap of the one before. None reaches over an edge of the room.
     """
     there = np.isfinite(value)
     edges = np.flatnonzero(np.diff(there.astype(np.int8), prepend=0, append=0))
@@ -98,10 +98,19 @@ def with_room(time_s: Values, value: Values, room: Room, *, of_intervals: bool =
         lacks = least - (time_s[last] - time_s[first])
         if lacks > 0:
             moved = slice(end - 1 if time_s[end - 1] == time_s[last] else last, last + 1)
-            found[moved] = time_s[moved] + lacks / 2
-            found[first] = time_s[first] - lacks / 2
-    ordered: Values = np.maximum.accumulate(found)
+            begin = float(_held(time_s[first], time_s[first] - lacks / 2, room))
+            found[moved] = time_s[moved] + lacks - (time_s[first] - begin)
+            found[first] = begin
+    ordered: Values = np.maximum.accumulate(_held(time_s, found, room))
     return ordered
+
+
+def _held(time_s: Values, moved_s: Values, room: Room) -> Values:
+    """Return moved instants, those that would have crossed an edge of the room at this."""
+    edges = np.array([-np.inf, *room.edges, np.inf])
+    low = edges[np.searchsorted(edges, time_s, side="right") - 1]
+    high = edges[np.searchsorted(edges, time_s, side="left")]
+    return np.clip(moved_s, low, high)
 
 
 def _with_short_ones(time_s: Values, value: Values, room: Room) -> Values:

@@ -56,11 +56,23 @@ def rates_of(runs: Sequence[WatchedRun], window: tuple[float, float], edges: Val
         # Its first mean is over a whole interval, as those of the lines are.
         begin = min([window[0], *edges[:1].tolist()])
         longest = max(runs, key=lambda one: one.end_ns)
-        return [averaged(rate_in_use(longest, (begin, window[1])), edges)]
+        rate = averaged(rate_in_use(longest, (begin, window[1])), edges)
+        return [_without_outages(rate, longest)]
     found = [
         replace(rate_in_use(run, window), look=run.looks[0], scheme=run.scheme) for run in runs
     ]
     return found if sum(len(one.time_s) for one in found) <= _MOST_CHANGES else []
+
+
+def _without_outages(rate: Curve, run: WatchedRun) -> Curve:
+    """A rate that is 0 in outages: the first mean in one of a Mahimahi file has a part of the time
+    of the last opportunity before.
+    """
+    value = rate.value.copy()
+    for outage in run.moments.outages:
+        first, end = np.searchsorted(rate.time_s, np.array(outage) / NS_PER_S - 1e-9)
+        value[first:end] = 0.0
+    return replace(rate, value=value)
 
 
 def rate_in_use(run: WatchedRun, window: tuple[float, float]) -> Curve:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from midflight.plot.common.line_looks import look_of
 from midflight.plot.common.log_ticks import plain_log
@@ -407,15 +408,28 @@ def _cut_at(panel: Panel, yscale: str | None) -> float | None:
 def _top_of_medians(line: Curve, cut: float) -> float:
     """The largest median but for those far above a cut whose neighbours are below it."""
     known = line.value[~np.isnan(line.value)]
-    values = known[np.append(True, known[1:] != known[:-1])] if len(known) else known
-    above = np.pad(values > cut, 1)
-    is_alone = (values > _ALONE * cut) & ~above[:-2] & ~above[2:]
-    return float(values[~is_alone].max(initial=0.0))
+    return float(known[~_is_alone(known, cut)].max(initial=0.0))
+
+
+def _is_alone(values: Values, cut: float | None = None) -> NDArray[np.bool_]:
+    """Which steps are a level that is far above a cut, and whose neighbours are below it; without a
+    cut one that is far above its neighbours.
+    """
+    is_new = np.diff(values, prepend=np.nan) != 0
+    levels = np.pad(values[is_new], 1)
+    beside = np.maximum(levels[:-2], levels[2:])
+    if cut is None:
+        is_alone = (levels[1:-1] > _ALONE * beside) & (beside > 0)
+    else:
+        is_alone = (levels[1:-1] > _ALONE * cut) & (beside <= cut)
+    found: NDArray[np.bool_] = is_alone[np.cumsum(is_new) - 1]
+    return found
 
 
 def _usual_time(panel: Panel) -> float:
     """What the lines of times, and what is drawn around them, reach but for a small share of the
-    time.
+    time. A median alone that is far above its neighbours does not count: of a short line it would
+    be for a good share of the time.
     """
     found = [0.0]
     for one in panel.curves:
@@ -430,6 +444,7 @@ def _usual_time(panel: Panel) -> float:
             found.append(float(np.quantile(tops, _USUAL)))
             continue
         lasts = np.append(np.diff(one.time_s), 0.0)
+        lasts[known] *= ~_is_alone(one.value[known])
         for values, share in ((one.value, _USUAL), (one.high, _USUAL), (one.most, _USUAL_MOST)):
             if values is not None:
                 found.append(_quantile(values[known], lasts[known], share))

@@ -69,6 +69,7 @@ from midflight.plot.over_time.room import (
     Room,
     draw_holes,
     draw_outages,
+    is_narrow,
     seen_holes,
     shade_spans,
     show_time,
@@ -330,6 +331,19 @@ def panel_rows(panels: Sequence[Panel]) -> Iterable[Sequence[object]]:
                     yield (*words, row[0], "", "", "", "")
 
 
+def _edges(runs: Sequence[WatchedRun], room: Room) -> tuple[float, ...]:
+    """The instants, in seconds, at which what is widened to be seen ends: those at which the path
+    changes, but not the ends of times without a link that are widened themselves.
+    """
+    found: set[float] = set()
+    for run in runs:
+        without = [*run.moments.outages]
+        without += [(one.from_ns, one.until_ns) for one in run.stretches if not one.link]
+        spans = ((begin / NS_PER_S, end / NS_PER_S) for begin, end in without)
+        found |= {*run.cuts} - {end for begin, end in spans if is_narrow((begin, end), room)}
+    return tuple(sorted(found))
+
+
 def path_rows(
     runs: Sequence[WatchedRun], window: tuple[float, float], size: Size | None = None
 ) -> Iterator[Sequence[object]]:
@@ -399,6 +413,7 @@ def _figure(
     shared |= dict.fromkeys(with_one_scale(panels, _scale), "log")
     width, _ = size_in(size, (PAGE_IN, 1.0))
     room = Room(max(0.5, width - 0.65), window)
+    room = replace(room, edges=_edges(runs, room))
     panels = [without_short_stalls(without_many(panel, room, count), room) for panel in panels]
     panels = [without_overlaps(without_teeth(panel, room), room) for panel in panels]
     looks = [look for run in runs for look in run.looks]

@@ -83,10 +83,14 @@ HEAD = ("kind", "unit", "line", "flow", "scheme", "link", "time_s", "value", "lo
 
 @dataclass(frozen=True)
 class Room:
-    """The room of a panel: its width in inches, and the time that it shows in seconds."""
+    """The room of a panel: its width in inches, and the time that it shows in seconds. What is
+    widened to be seen does not reach beyond `edges`, ascending instants in seconds, such as the
+    ends of outages.
+    """
 
     width_in: float
     window: tuple[float, float]
+    edges: tuple[float, ...] = ()
 
     @property
     def point_s(self) -> float:
