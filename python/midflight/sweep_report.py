@@ -22,7 +22,8 @@ from midflight.run_tables import stacks_of
 from midflight.scenario import OWN_VALUES
 from midflight.simulated import runs_words, simulated_words, value_lines
 from midflight.sweep_summary import Summary, check_by, check_has_measure
-from midflight.sweep_words import best_lines, change_lines, direction_of
+from midflight.sweep_verdict import best_lines
+from midflight.sweep_words import change_lines, direction_of
 
 if TYPE_CHECKING:
     from midflight.plot.results.tables import Columns

@@ -1,4 +1,4 @@
-"""What a sweep found in sentences: which compared value is best, and how each changes a metric.
+"""What a sweep found in sentences: how each compared value changes a metric.
 
 A change is clear if its interval is on one side of 0, or if all pairs are the same.
 """
@@ -6,18 +6,16 @@ A change is clear if its interval is on one side of 0, or if all pairs are the s
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from midflight.percentiles import PERCENTILES
-from midflight.sweep_results import compare
 
 if TYPE_CHECKING:
-    from midflight.sweep_results import Comparison, Group
+    from midflight.sweep_results import Comparison
     from midflight.sweep_summary import Summary
 
-__all__ = ["Direction", "best_lines", "change_lines", "direction_of"]
+__all__ = ["Direction", "all_of", "change_lines", "direction_of", "is_equal", "side_of"]
 
 #: Metrics of which less is faster, and others of which less, or more, is better.
 _FASTER = {"duration_ns", "delivered_ns", "load_ns", "first_new_ns", "all_new_ns"}
@@ -59,62 +57,7 @@ def direction_of(metric: str) -> Direction:
     return Direction(-1 if is_less else 0, *how, "lowest")
 
 
-def best_lines(summary: Summary) -> Iterator[str]:
-    """Yield for each flow which compared value is best, as far as pairs tell; nothing of a metric
-    that is not known to be better one way.
-    """
-    from midflight.plot.common.style import labelled
-    from midflight.plot.results.axis import spaced
-
-    way, axis = direction_of(summary.metric), summary.asked.compare
-    if not way.sign or not summary.compared or axis is None:
-        return
-    place = summary.by.index(axis)
-    sets: dict[tuple[str, ...], list[Group]] = {}
-    for one in summary.grouped:
-        others = (*one.values[:place], *one.values[place + 1 :])
-        sets.setdefault((one.flow, *others), []).append(one)
-    several_flows = len({one.flow for one in summary.grouped}) > 1
-    for flow in dict.fromkeys(one.flow for one in summary.grouped):
-        every = [groups for (of, *_), groups in sets.items() if of == flow and len(groups) > 1]
-        won: Counter[str] = Counter()
-        for groups in every:
-            first = min(groups, key=lambda one: _rank(one, way.sign))
-            values = [first.values[place], *(one.values[place] for one in groups)]
-            found = compare(groups, summary.by, axis, values)
-            if found and all(_is_behind(one, way.sign, summary) for one in found):
-                won[labelled(spaced(first.values[place]))] += 1
-        if every:
-            said = _best(won, len(every), way.best, has_intervals=_tells_chance(summary))
-            # No name is at the beginning, which has a capital.
-            yield f"For {flow}: {said}" if several_flows else f"{said[0].upper()}{said[1:]}"
-
-
-def _rank(one: Group, sign: int) -> tuple[int, float]:
-    """What sorts the values of one combination: those with most results first, then the best."""
-    there = [value for value in one.runs.values() if math.isfinite(value)]
-    mean = sum(there) / len(there) if there else math.inf
-    return one.missing(), -sign * mean
-
-
-def _is_behind(one: Comparison, sign: int, summary: Summary) -> bool:
-    """Whether a value is clearly worse than the one that may be the best, its baseline, which has
-    a result in each pair. A transfer that is not done took longer than one that is.
-    """
-    if one.baseline_missing or math.isnan(one.difference):
-        is_time = sign < 0 and summary.metric.endswith("_ns")
-        return is_time and not one.baseline_missing and one.value_missing > 0 and not one.pairs
-    if _tells_chance(summary) and one.samples == 1:
-        return False
-    return _side(one) == -sign
-
-
-def _tells_chance(summary: Summary) -> bool:
-    """Whether any change is of several samples, so that it is known how much chance does."""
-    return any(one.samples > 1 for one in summary.compared)
-
-
-def _side(one: Comparison) -> int:
+def side_of(one: Comparison) -> int:
     """1 or -1 for a change that is clear, and for one that is of one sample or the same in all of
     them; else 0.
     """
@@ -123,28 +66,13 @@ def _side(one: Comparison) -> int:
     return one.side
 
 
-def _best(won: Mapping[str, int], among: int, word: str, *, has_intervals: bool) -> str:
-    """Return which values are best, by the number of combinations in which each is so."""
-    one_each = "" if has_intervals else " (one pair of runs each, so chance is not ruled out)"
-    if not won:
-        where = f" in any of the {among} combinations" if among > 1 else ""
-        return f"none is clearly best{where}{one_each}"
-    (best, count), *others = sorted(won.items(), key=lambda item: -item[1])
-    if count == among:
-        where = f" in {_all_of(among)}" if among > 1 else ""
-        return f"best is {best}: the {word}{where}{one_each}"
-    left = among - sum(won.values())
-    rest = f"; in the other {left} none is clearly best" if left else ""
-    if not others:
-        said = f"best in {count} of {among} combinations is {best}, the {word} there"
-    else:
-        wins = [f"{best} in {count} of {among} combinations"]
-        wins += [f"{name} in {times}" for name, times in others]
-        said = f"no single one is best: the {word} is {', '.join(wins)}"
-    return f"{said}{rest}{one_each}"
+def is_equal(one: Comparison) -> bool:
+    """Whether a value is the same as the baseline in all pairs."""
+    return not one.difference and (one.is_same or one.samples == 1)
 
 
-def _all_of(among: int) -> str:
+def all_of(among: int) -> str:
+    """All combinations, in words."""
     return "both combinations" if among == 2 else f"all {among} combinations"
 
 
@@ -222,7 +150,7 @@ class _Size:
 
 def _one_change(one: Comparison, way: Direction, size: _Size) -> str:
     """The change of the only combination, with its interval."""
-    side = _side(one)
+    side = side_of(one)
     has_interval = one.samples > 1 and not one.is_same
     why = _no_percentage([one], is_relative=size.is_relative)
     if not side:
@@ -241,23 +169,25 @@ def _one_change(one: Comparison, way: Direction, size: _Size) -> str:
 
 def _changes(known: Sequence[Comparison], among: int, way: Direction, size: _Size) -> str:
     """The changes of several combinations: in how many there is which."""
-    sides = {side: [one for one in known if _side(one) == side] for side in (1, -1)}
+    sides = {side: [one for one in known if side_of(one) == side] for side in (1, -1)}
     order = sorted(sides, key=lambda side: side != (way.sign or -1))
     parts: list[str] = []
+    all_alike = all(one.is_same for one in known)
     for side in order:
         if here := sides[side]:
             amount = size.range(abs(size.of(one)) for one in here)
+            amount += "" if all_alike else _no_intervals(here)
             count = len(here)
             if parts:
                 parts.append(f"{way.word(side)} in {count}, by {amount}")
             elif count == among:
-                parts.append(f"{way.word(side)} in {_all_of(among)}, by {amount}")
+                parts.append(f"{way.word(side)} in {all_of(among)}, by {amount}")
             else:
                 parts.append(f"{way.word(side)} in {count} of {among} combinations, by {amount}")
-    same = sum(not one.difference and (one.is_same or one.samples == 1) for one in known)
+    same = sum(map(is_equal, known))
     unclear = len(known) - len(sides[1]) - len(sides[-1]) - same
     if same == among:
-        return f"the same in {_all_of(among)}"
+        return f"the same in {all_of(among)}"
     if unclear == len(known):
         where = f" in any of {unclear} combinations" if unclear > 1 else ""
         return f"neither {way.lower} nor {way.higher} for certain{where}: intervals contain 0"
@@ -268,12 +198,16 @@ def _changes(known: Sequence[Comparison], among: int, way: Direction, size: _Siz
         said += f"; the same in {same}"
     if unclear:
         said += f"; in {unclear} unclear, as the interval contains 0"
-    alike = sum(one.is_same for one in known)
-    if alike and alike == len(known):
-        said += "; no interval, as all pairs are the same"
-    elif alike:
-        said += f"; in {alike} without an interval, as all pairs are the same"
-    return said
+    return f"{said}; no interval, as all pairs are the same" if all_alike else said
+
+
+def _no_intervals(some: Sequence[Comparison]) -> str:
+    """In how many of some changes all pairs are the same, so that there is no interval."""
+    alike = sum(one.is_same for one in some)
+    if not alike:
+        return ""
+    count = f"{alike} of these " if len(some) > 1 else ""
+    return f" ({count}without an interval, as all pairs are the same)"
 
 
 def _no_percentage(known: Sequence[Comparison], *, is_relative: bool) -> str:

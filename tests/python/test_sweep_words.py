@@ -15,7 +15,8 @@ from midflight.simulated import replaced, simulated_words
 from midflight.sweep_report import sweep_report_html
 from midflight.sweep_results import METRICS, compare, groups
 from midflight.sweep_summary import Summary, per_cent
-from midflight.sweep_words import best_lines, change_lines, direction_of
+from midflight.sweep_verdict import best_lines
+from midflight.sweep_words import change_lines, direction_of
 
 SCHEME, GAP = "flows.get.scheme", "handoffs.0.gap"
 NONE = float("nan")
@@ -78,23 +79,86 @@ def test_more_goodput_is_better_and_more_retransmissions_are_neither() -> None:
     assert [one.split()[1] for one in change_lines(made)] == ["freeze", "vho"]
 
 
-def test_no_value_is_best_whose_interval_against_another_contains_0() -> None:
-    # Both are better than the baseline, and cannot be told apart.
-    close = {"sack": {"1s": near(10)}, "a": {"1s": [5, 6, 5, 6]}, "b": {"1s": [6, 5, 6, 5.2]}}
-    made = made_of(close)
-    assert [*best_lines(made)] == ["None is clearly best"]
+#: Both are better than the baseline, and cannot be told apart.
+CLOSE = {"sack": near(10), "a": [5, 6, 5, 6], "b": [6, 5, 6, 5.2]}
+FIRST_IS_B = {"sack": near(10), "a": [6, 5, 6, 5.2], "b": [5, 6, 5, 6]}
+
+
+def said_of(*combinations: dict[str, list[float]], metric: str = "duration_ns") -> str:
+    """What is said to be best of these values at gaps."""
+    values = {
+        name: {f"{place}s": one[name] for place, one in enumerate(combinations)}
+        for name in combinations[0]
+    }
+    (said,) = best_lines(made_of(values, metric))
+    return said
+
+
+def test_the_first_one_is_named_with_those_that_are_not_apart_from_it() -> None:
+    made = made_of({name: {"1s": values} for name, values in CLOSE.items()})
+    assert [*best_lines(made)] == ["a has the lowest mean; it cannot be told apart from b"]
     assert all(" is faster by " in one for one in change_lines(made))
-    every = {name: {"1s": at["1s"], "2s": at["1s"]} for name, at in close.items()}
-    (said,) = best_lines(made_of(every))
-    assert said == "None is clearly best in any of the 2 combinations"
-    every["a"]["2s"] = near(2)
-    (said,) = best_lines(made_of(every))
-    assert said == (
-        "Best in 1 of 2 combinations is a, the fastest there; in the other 1 none is clearly best"
+    assert said_of(CLOSE, metric="goodput_bps") == "Best is sack: the highest"
+    apart = "it cannot be told apart from"
+    assert said_of(CLOSE, CLOSE) == f"a has the lowest mean in both combinations; {apart} b"
+    clear = {**CLOSE, "a": near(2)}
+    assert said_of(clear, CLOSE, CLOSE) == (
+        "a has the lowest mean in all 3 combinations, and is clearly the fastest in 1 of them; in "
+        f"the other 2 {apart} b"
     )
-    every["sack"]["1s"] = near(1)
-    (said,) = best_lines(made_of(every))
-    assert said == "No single one is best: the fastest is sack in 1 of 2 combinations, a in 1"
+    wide = {**CLOSE, "sack": [5, 6, 7, 6]}
+    assert said_of(CLOSE, wide, wide) == (
+        f"a has the lowest mean in all 3 combinations; {apart} b, nor from sack in 2 of them"
+    )
+    assert said_of(wide, wide) == f"a has the lowest mean in both combinations; {apart} sack or b"
+    only_sack = {**wide, "b": near(20)}
+    assert said_of(CLOSE, only_sack, only_sack) == (
+        f"a has the lowest mean in all 3 combinations; {apart} sack in 2 of them, nor from b in 1"
+    )
+
+
+def test_several_that_are_first_are_named_with_those_that_are_never_worse() -> None:
+    several = "No single one is best: the"
+    assert said_of(CLOSE, FIRST_IS_B, CLOSE) == (
+        f"{several} lowest mean is that of a in 2 of 3 combinations, b in 1; none of them is "
+        "clearly so; a and b are clearly worse in none"
+    )
+    clear = {**CLOSE, "a": near(2)}
+    assert said_of(clear, FIRST_IS_B) == (
+        f"{several} lowest mean is that of a in 1 of 2 combinations, b in 1; it is clearly so for "
+        "a in 1; a is clearly worse in none"
+    )
+    sack = {**CLOSE, "sack": near(1)}
+    assert said_of(clear, sack) == f"{several} fastest is a in 1 of 2 combinations, sack in 1"
+    wide = [{name: [9, 3, 5, place] for name in CLOSE} for place in (1.0, 2.0)]
+    wide[0]["a"] = [5, 5, 5, 2]
+    wide[1]["b"] = [5, 5, 5, 3]
+    assert said_of(*wide) == (
+        f"{several} lowest mean is that of a in 1 of 2 combinations, b in 1; none of them is "
+        "clearly so, and none is clearly worse than another"
+    )
+
+
+def test_values_that_are_the_same_are_first_together() -> None:
+    same = {"sack": near(10), "a": near(5), "b": near(5)}
+    assert said_of(same, same) == "Best are a and b: the fastest in both combinations"
+    assert said_of(same, {**same, "sack": [4, 7, 4, 7]}) == (
+        "a and b have the lowest mean in both combinations, and are clearly the fastest in 1 of "
+        "them; in the other 1 they cannot be told apart from sack"
+    )
+    assert said_of({name: near(5) for name in same}) == "None is clearly best"
+
+
+def test_changes_without_an_interval_are_counted_once() -> None:
+    values = {
+        "sack": {"1s": [10, 10], "2s": near(10), "3s": [10, 10], "4s": [10, 10]},
+        "vho": {"1s": [5, 5], "2s": near(5), "3s": [10, 10], "4s": [9.9, 10.2]},
+    }
+    (said,) = change_lines(made_of(values))
+    assert said == (
+        "vho is faster in 2 of 4 combinations, by 50 % (1 of these without an interval, as all "
+        "pairs are the same); the same in 1; in 1 unclear, as the interval contains 0"
+    )
 
 
 def test_a_value_that_is_never_clearly_other_is_called_so() -> None:

@@ -1,0 +1,223 @@
+"""Which compared value of a sweep is best, in a sentence, as far as pairs of runs tell.
+
+One that has the best mean, but is not clearly apart from others, is named with these.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from midflight.sweep_results import compare
+from midflight.sweep_words import all_of, direction_of, is_equal, side_of
+
+if TYPE_CHECKING:
+    from midflight.sweep_results import Comparison, Group
+    from midflight.sweep_summary import Summary
+    from midflight.sweep_words import Direction
+
+__all__ = ["best_lines"]
+
+#: Values that a sentence names; more are counted.
+_MOST_NAMED = 4
+
+
+class _First(NamedTuple):
+    """The value with the best mean in one combination, or all those that are the same as it in all
+    pairs, by their names; none if that is not known, or if all are the same. The other values that
+    are `near` it cannot be told apart from it, and the `others` are all but it.
+    """
+
+    best: tuple[str, ...]
+    near: tuple[str, ...]
+    others: tuple[str, ...]
+
+    @property
+    def is_clear(self) -> bool:
+        return bool(self.best) and not self.near
+
+
+def best_lines(summary: Summary) -> Iterator[str]:
+    """Yield for each flow which compared value is best, or has the best mean and cannot be told
+    apart from which others; nothing of a metric that is not known to be better one way.
+    """
+    way, axis = direction_of(summary.metric), summary.asked.compare
+    if not way.sign or not summary.compared or axis is None:
+        return
+    place = summary.by.index(axis)
+    sets: dict[tuple[str, ...], list[Group]] = {}
+    for one in summary.grouped:
+        others = (*one.values[:place], *one.values[place + 1 :])
+        sets.setdefault((one.flow, *others), []).append(one)
+    several_flows = len({one.flow for one in summary.grouped}) > 1
+    for flow in dict.fromkeys(one.flow for one in summary.grouped):
+        every = [groups for (of, *_), groups in sets.items() if of == flow and len(groups) > 1]
+        if not every:
+            continue
+        found = [_first(groups, place, way.sign, summary) for groups in every]
+        said = _best(found, way, has_intervals=_tells_chance(summary))
+        # A name is at the beginning as it is everywhere, without a capital.
+        is_name = any(one.best and said.startswith(one.best[0]) for one in found)
+        if several_flows:
+            said = f"For {flow}: {said}"
+        elif not is_name:
+            said = f"{said[0].upper()}{said[1:]}"
+        yield said
+
+
+def _first(groups: Sequence[Group], place: int, sign: int, summary: Summary) -> _First:
+    """Return which value of one combination is first, and which ones are not clearly worse."""
+    from midflight.plot.common.style import labelled
+    from midflight.plot.results.axis import spaced
+
+    names = {one.values[place]: labelled(spaced(one.values[place])) for one in groups}
+    first = min(groups, key=lambda one: _rank(one, sign))
+    value = first.values[place]
+    found = compare(groups, summary.by, summary.by[place], [value, *names])
+    open_ones = [one for one in found if not _is_behind(one, sign, summary)]
+    same = [one.value for one in open_ones if is_equal(one) and not one.value_missing]
+    near = tuple(names[one.value] for one in open_ones if one.value not in same)
+    others = tuple(name for other, name in names.items() if other not in (value, *same))
+    means = [_mean(one) for one in groups]
+    # Of values of which more are missing the mean may be better; it is that of other runs.
+    is_first = all(sign * (_mean(first) - mean) >= 0 for mean in means if math.isfinite(mean))
+    is_known = bool(others) and math.isfinite(_mean(first)) and (is_first or not near)
+    best = tuple(names[one] for one in (value, *same)) if is_known else ()
+    return _First(best, near, others)
+
+
+def _mean(one: Group) -> float:
+    """The mean of the results of a group; infinite without any."""
+    there = [value for value in one.runs.values() if math.isfinite(value)]
+    return sum(there) / len(there) if there else math.inf
+
+
+def _rank(one: Group, sign: int) -> tuple[int, float]:
+    """What sorts the values of one combination: those with most results first, then the best."""
+    return one.missing(), -sign * _mean(one)
+
+
+def _is_behind(one: Comparison, sign: int, summary: Summary) -> bool:
+    """Whether a value is clearly worse than the one that may be the best, its baseline, which has
+    a result in each pair. A transfer that is not done took longer than one that is.
+    """
+    if one.baseline_missing or math.isnan(one.difference):
+        is_time = sign < 0 and summary.metric.endswith("_ns")
+        return is_time and not one.baseline_missing and one.value_missing > 0 and not one.pairs
+    if _tells_chance(summary) and one.samples == 1:
+        return False
+    return side_of(one) == -sign
+
+
+def _tells_chance(summary: Summary) -> bool:
+    """Whether any change is of several samples, so that it is known how much chance does."""
+    return any(one.samples > 1 for one in summary.compared)
+
+
+def _best(found: Sequence[_First], way: Direction, *, has_intervals: bool) -> str:
+    """Return which values are best, or first, by the number of combinations in which each is so."""
+    among = len(found)
+    led = Counter(one.best for one in found if one.best)
+    won = Counter(one.best for one in found if one.is_clear)
+    one_each = "" if has_intervals else " (one pair of runs each, so chance is not ruled out)"
+    if not led:
+        where = f" in any of the {among} combinations" if among > 1 else ""
+        return f"none is clearly best{where}{one_each}"
+    rest = among - sum(led.values())
+    said = _several(found, led, won, way) if len(led) > 1 else _alone(found, won.total(), way)
+    if rest:
+        said += f"; in the other {rest} none is clearly best"
+    return f"{said}{one_each}" if won else said
+
+
+def _alone(found: Sequence[_First], clear: int, way: Direction) -> str:
+    """What is said if the same value is first wherever it is known which is."""
+    here = [one for one in found if one.best]
+    among, count, best = len(found), len(here), here[0].best
+    name = _joined(best)
+    isolated = "are" if len(best) > 1 else "is"
+    where = f" in {all_of(among)}" if among > 1 else ""
+    if clear == among:
+        return f"best {isolated} {name}: the {way.best}{where}"
+    if clear == count:
+        return f"best in {count} of {among} combinations {isolated} {name}, the {way.best} there"
+    if count < among:
+        where = f" in {count} of {among} combinations"
+    it, has = ("they", "have") if len(best) > 1 else ("it", "has")
+    near = _near(here, "of them" if count > 1 and not clear else "")
+    said = f"{name} {has} {_mean_words(way)}{where}"
+    if clear:
+        left = count - clear
+        return (
+            f"{said}, and {isolated} clearly the {way.best} in {clear} of them; in the other "
+            f"{left} {it} cannot be told apart from {near}"
+        )
+    return f"{said}; {it} cannot be told apart from {near}"
+
+
+def _near(found: Sequence[_First], of_them: str) -> str:
+    """The values that are near the first one: those that are so in all combinations in which any
+    is, and the others with how often.
+    """
+    here = [one for one in found if one.near]
+    times = Counter(name for one in here for name in one.near)
+    always = [name for name, count in times.items() if count == len(here)]
+    parts = []
+    if len(always) > 1 and all(set(always) == {*one.others} for one in here):
+        parts.append("any other" if len(always) > 2 else _joined(always, "or"))
+    elif always:
+        parts.append(_joined(always, "or"))
+    some = sorted((one for one in times.items() if one[0] not in always), key=lambda one: -one[1])
+    parts += [f"{name} in {count}" for name, count in some[:_MOST_NAMED]]
+    if some and of_them:
+        parts[bool(always)] += f" {of_them}"
+    if len(some) > _MOST_NAMED:
+        parts.append(f"{len(some) - _MOST_NAMED} others in fewer")
+    return ", nor from ".join(parts)
+
+
+def _several(
+    found: Sequence[_First],
+    led: Counter[tuple[str, ...]],
+    won: Counter[tuple[str, ...]],
+    way: Direction,
+) -> str:
+    """What is said if the first one differs among combinations."""
+    among, is_clear = len(found), won == led
+    what = f"the {way.best} is" if is_clear else f"{_mean_words(way)} is that of"
+    wins = [f"{_joined(names)} in {times}" for names, times in led.most_common()]
+    wins[0] += f" of {among} combinations"
+    if len(wins) > _MOST_NAMED + 1:
+        wins[_MOST_NAMED:] = [f"others in {sum(n for _, n in led.most_common()[_MOST_NAMED:])}"]
+    said = f"no single one is best: {what} {', '.join(wins)}"
+    if is_clear:
+        return said
+    if won:
+        clear = [f"{_joined(names)} in {times}" for names, times in won.most_common()]
+        left = len(clear) - _MOST_NAMED
+        clear[_MOST_NAMED:] = [f"{left} others"] if left > 0 else []
+        said += f"; it is clearly so for {', '.join(clear)}"
+    else:
+        said += "; none of them is clearly so"
+    # Those that are a good choice everywhere.
+    every = dict.fromkeys(name for one in found for name in (*one.best, *one.others))
+    good = [name for name in every if not any(name in {*one.others} - {*one.near} for one in found)]
+    if len(good) == len(every):
+        return f"{said}, and none is clearly worse than another"
+    if 0 < len(good) <= _MOST_NAMED:
+        said += f"; {_joined(good)} {'are' if len(good) > 1 else 'is'} clearly worse in none"
+    return said
+
+
+def _mean_words(way: Direction) -> str:
+    return "the lowest mean" if way.sign < 0 else "the highest mean"
+
+
+def _joined(names: Sequence[str], word: str = "and") -> str:
+    """Some names as a list in a sentence; the first ones of many."""
+    if len(names) > _MOST_NAMED:
+        names = [*names[: _MOST_NAMED - 1], f"{len(names) - _MOST_NAMED + 1} others"]
+    *most, last = names
+    return f"{', '.join(most)} {word} {last}" if most else last
