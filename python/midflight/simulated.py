@@ -85,7 +85,7 @@ def _link(name: str, link: Mapping[str, Any], axes: Collection[str]) -> str:
         what = f"model {trace['model']}" if trace.get("model") else "a recording"
         if trace.get("file") and not replaced(f"{at}.trace.file", axes):
             what = f"recording {Path(str(trace['file'])).name}"
-        return _with(name, [what])
+        return _with(name, [what, *_losses_and_queues(link, at, axes)])
     head, line = link_cells({name: link})
     known = dict(zip(head, line, strict=True))
     values = []
@@ -94,7 +94,28 @@ def _link(name: str, link: Mapping[str, Any], axes: Collection[str]) -> str:
         is_axis = replaced(f"{at}.{key}", axes) or (not own and replaced(f"{at}.preset", axes))
         if not is_axis and known.get(key, "-") != "-":
             values.append(known[key])
-    return _with(name, values)
+    return _with(name, [*values, *_losses_and_queues(link, at, axes)])
+
+
+def _losses_and_queues(link: Mapping[str, Any], at: str, axes: Collection[str]) -> list[str]:
+    """The losses of a link and its queue disciplines, which are not those of most links: none, and
+    drop-tail.
+    """
+    from midflight import _core
+    from midflight.plot.results.axis import spaced
+
+    disciplines = {one["name"] for one in _core.queue_disciplines()}
+    values = []
+    for side, where, words in ((link, at, ""), (link.get("up") or {}, f"{at}.up", "up ")):
+        kind, _, chance = str(side.get("loss") or "none").partition(" ")
+        is_none = kind == "none" or (kind == "uniform" and float(chance.rstrip("% ") or 0) == 0)
+        if not (is_none or replaced(f"{where}.loss", axes)):
+            loss = f"{spaced(chance)} loss" if kind == "uniform" else f"loss {kind} {chance}"
+            values.append(f"{words}{loss}")
+        queue = str(side.get("queue") or "")
+        if queue.split(" ")[0] in disciplines and not replaced(f"{where}.queue", axes):
+            values.append(f"{words}queue {queue}")
+    return values
 
 
 def _handoff(place: int, handoff: Mapping[str, Any], axes: Collection[str]) -> str:

@@ -244,6 +244,24 @@ def test_what_is_simulated_is_without_what_axes_replace(axes: list[str], said: s
     assert simulated_words(scenario, axes) == said
 
 
+def test_losses_and_queue_disciplines_are_simulated() -> None:
+    changed = Scenario.read("wifi-to-lte").but(
+        {
+            "links.lte.loss": "uniform 0.3%",
+            "links.lte.up": {"loss": "burst 0.5% 3", "queue": "codel"},
+            "links.wifi.loss": "uniform 0%",
+            "links.wifi.queue": "fq-codel limit 500 packets",
+        }
+    )
+    scenario = json.loads(changed.plan().canonical)
+    wifi, lte = "wifi (54 Mbit/s, 2 ms, queue fq-codel limit 500 packets)", "lte (50 Mbit/s, 15 ms"
+    said = simulated_words(scenario, [])
+    assert f"links {wifi} and {lte}, 0.3 % loss, up loss burst 0.5% 3, up queue codel);" in said
+    said = simulated_words(scenario, ["links.lte.loss", "links.*.queue"])
+    assert f"links wifi (54 Mbit/s, 2 ms) and {lte}, up loss burst 0.5% 3, up queue codel);" in said
+    assert f"{lte}, 0.3 % loss);" in simulated_words(scenario, ["links.lte.up"])
+
+
 @pytest.mark.parametrize("name", ["operators", "drive-test", "video-tunnel", "rate-change"])
 def test_other_scenarios_have_such_a_line(name: str) -> None:
     said = simulated_words(json.loads(Scenario.read(name).plan().canonical), [])
