@@ -248,7 +248,8 @@ def test_losses_and_queue_disciplines_are_simulated() -> None:
     changed = Scenario.read("wifi-to-lte").but(
         {
             "links.lte.loss": "uniform 0.3%",
-            "links.lte.up": {"loss": "burst 0.5% 3", "queue": "codel"},
+            "links.lte.up.loss": "burst 0.5% 3",
+            "links.lte.up.queue": "codel",
             "links.wifi.loss": "uniform 0%",
             "links.wifi.queue": "fq-codel limit 500 packets",
         }
