@@ -18,6 +18,7 @@ from midflight import Change, Flow, Handoff, Link, MidflightError, Plan, Scenari
 from midflight.cli import main
 from midflight.migration import MigrationRow
 from midflight.plot import figure_of, plot_axis, plot_run
+from midflight.plot.common.log_ticks import number_text
 from midflight.plot.common.names import column_name
 from midflight.plot.common.style import SERIES, size_in
 from midflight.plot.over_time.history import History, Moment, flow_key, histories
@@ -757,3 +758,34 @@ def test_axes_of_migrations_have_plain_numbers() -> None:
     # Neither powers of ten nor numbers of minor ticks.
     assert "10" not in shown
     assert all("times" not in one and "mathdefault" not in one for one in shown)
+
+
+def test_the_axis_of_windows_leaves_out_a_short_peak() -> None:
+    def window_of(source: str) -> tuple[Any, float]:
+        axes = figure_of(plot_run, source, kind="window").axes[0]
+        (one,) = histories(source)
+        return axes, float(max(one.steps("cwnd").value.max(), one.flight.value.max()))
+
+    axes, most = window_of("starlink-to-lte")
+    assert axes.get_ylim()[1] < 0.7 * most
+    assert axes.get_ylim()[1] > lines_of(axes)["cwnd"].get_ydata().max()
+    assert [one.get_text() for one in axes.texts if "segments" in one.get_text()] == [
+        f"{float(f'{most:.3g}'):,.0f} segments"
+    ]
+    # A peak that is a visible part of a short run is no outlier.
+    axes, most = window_of("wifi-to-lte")
+    assert axes.get_ylim()[1] == pytest.approx(1.1 * most)
+    assert not [one for one in axes.texts if "segments" in one.get_text()]
+
+
+def test_numbers_at_linear_axes_have_separators() -> None:
+    for how in ({}, {"font": "latex"}):
+        figure = figure_of(plot_run, "starlink-to-lte", kind="time-sequence", **how)
+        axis = figure.axes[0].yaxis
+        (text,) = [axis.get_major_formatter()(400_000.0, 0)]
+        assert text.replace("{,}", ",").strip("$").removeprefix("\\mathdefault{").rstrip("}") == (
+            "400,000"
+        )
+    assert [number_text(one) for one in (0.25, 300.0, 2e3, 1.6e6, 1234.5)] == [
+        *("0.25", "300", "2,000", "1,600,000", "1234.5")
+    ]

@@ -1,18 +1,20 @@
-"""The numbers at logarithmic axes and colour bars: round ones, near both ends."""
+"""The numbers at axes and colour bars, of logarithmic ones round ones, near both ends."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.ticker import Locator
 
-__all__ = ["log_locator", "log_ticks", "plain_log"]
+__all__ = ["log_locator", "log_ticks", "number_text", "plain_log", "separate_thousands"]
 
 #: The numbers of each decade, sparse ones first.
 _NUMBERS: Sequence[Sequence[float]] = (
@@ -92,5 +94,30 @@ def plain_log(axis: Axis, subs: Sequence[float] | None = None) -> None:
     (axis.axes.set_xscale if axis is axis.axes.xaxis else axis.axes.set_yscale)("log")
     ticks = log_locator() if subs is None else LogLocator(base=10, subs=subs, numticks=9)
     axis.set_major_locator(ticks)
-    axis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value:g}"))
+    axis.set_major_formatter(FuncFormatter(lambda value, _place: number_text(value)))
     axis.set_minor_formatter(NullFormatter())
+
+
+def number_text(value: float) -> str:
+    """A number as axes and texts of figures have it: 0.5, 250 or 1,600,000."""
+    return f"{value:,.0f}" if abs(value) >= 1000 and value == round(value) else f"{value:g}"
+
+
+def separate_thousands(axes: Axes) -> None:
+    """Write the usual numbers at linear axes with separators, as texts of figures have them."""
+    from matplotlib.ticker import ScalarFormatter
+
+    class Separated(ScalarFormatter):
+        def __call__(self, x: float, pos: int | None = None) -> str:
+            text: str = super().__call__(x, pos)
+            # In mathematics a comma has a space behind it unless it is in braces.
+            comma = "{,}" if "$" in text else ","
+            return re.sub(r"(?<![\d.])\d{4,}", lambda one: _in_threes(one[0], comma), text)
+
+    for axis in (axes.xaxis, axes.yaxis):
+        if type(axis.get_major_formatter()) is ScalarFormatter:
+            axis.set_major_formatter(Separated())
+
+
+def _in_threes(digits: str, comma: str) -> str:
+    return f"{int(digits):,}".replace(",", comma)

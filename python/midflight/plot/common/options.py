@@ -216,8 +216,11 @@ def dress_panels(
     those of the vertical one. `width_in` and `height_in` are the room for a label. Raises
     `MidflightError` for what the figure does not have.
     """
+    from midflight.plot.common.log_ticks import separate_thousands
     from midflight.plot.common.style import chosen_axes, wrapped
 
+    for _, axes in panels:
+        separate_thousands(axes)
     choice = chosen_axes()
     if choice is None:
         return

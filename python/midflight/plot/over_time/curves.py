@@ -96,12 +96,15 @@ class Curve:
 
 
 class Peak(NamedTuple):
-    """The longest time of a line, when it is, and the place of the line's look."""
+    """The longest time, or the largest value, of a line, when it is, and the place of the line's
+    look, or its colour if it has none.
+    """
 
     value: float
     label: str
     time_s: float
     look: int | None
+    colour: str = ""
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ __all__ = [
     "end_of_axis",
     "least_of",
     "mark_cut_lines",
+    "most_but_rare",
     "off_scale",
     "peak_words",
     "peaks_off",
@@ -58,6 +59,8 @@ _OF_RATES = {"throughput": ("area", ""), "rates": ("steps", "pacing rate")}
 _OF_TIMES = ("delay", "rtt")
 _USUAL, _USUAL_MOST, _ABOVE, _RARE = 0.97, 0.94, 1.25, 1.6
 _INTERVALS = 90
+#: Of lines without intervals, such as windows, what they exceed for this share of the time is rare.
+_RARE_TIME = 0.01
 #: A median that is so many times the end of the axis is left out if it is alone.
 _ALONE = 2.0
 #: How far above the largest value that counts the axis ends.
@@ -346,7 +349,7 @@ def mark_cut_lines(axes: Axes, peaks: Sequence[Peak], unit: str, above: float = 
         while any(low < b and low + long > a and level == of for a, b, of in taken):
             level += 1
         taken.append((low, low + long, level))
-        colour = look_of(4 if peak.look is None else peak.look).colour
+        colour = peak.colour or look_of(4 if peak.look is None else peak.look).colour
         place = (peak.time_s, min(peak.value, top))
         # Their tips are within the panel, away from the text above it.
         down = line_pt * (level + 0.5)
@@ -449,6 +452,20 @@ def _usual_time(panel: Panel) -> float:
             if values is not None:
                 found.append(_quantile(values[known], lasts[known], share))
     return max(found)
+
+
+def most_but_rare(lines: Sequence[tuple[Values, Values]]) -> float:
+    """Where a linear axis ends that shows lines of times and the values that they hold from then
+    on: at the largest value, or, if that is far above all that they have but for a small share of
+    the time, a little above the latter.
+    """
+    most = usual = 0.0
+    for time_s, values in lines:
+        if len(values):
+            most = max(most, float(values.max()))
+            lasts = np.append(np.diff(time_s), 0.0)
+            usual = max(usual, _quantile(values, lasts, 1 - _RARE_TIME))
+    return _ABOVE * usual if most > _RARE * usual > 0 else most
 
 
 def _quantile(values: Values, weights: Values, share: float) -> float:

@@ -28,6 +28,7 @@ from midflight.plot.common.style import (
     style,
     usually,
 )
+from midflight.plot.over_time.curves import Peak, Values, held_in
 from midflight.plot.over_time.followed import time_title
 from midflight.plot.over_time.history import (
     NS_PER_S,
@@ -38,6 +39,7 @@ from midflight.plot.over_time.history import (
     time_shown,
 )
 from midflight.plot.over_time.marks import EVENTS
+from midflight.plot.over_time.panel_scales import mark_cut_lines, most_but_rare
 from midflight.plot.over_time.room import (
     HEAD,
     MOST_VECTORS,
@@ -231,6 +233,8 @@ def run_figure(
         kinds = PANELS[:1] if kind == "time-sequence" else PANELS[-len(rows) :]
         named = [(one, axes) for one, row in zip(kinds, grid, strict=True) for axes in row]
         finish_panels(figure, named, entries, title)
+        for axes, one in zip(windows, runs, strict=False):
+            mark_cut_lines(axes, _peaks(one, room, axes.get_ylim()[1]), "segments")
         for axes, one in zip(sequence, runs, strict=False):
             _named_events(axes, one, room, segments)
     return figure
@@ -534,13 +538,8 @@ def _limits(
         axes.set_ylim(low - margin, high + margin)
         axes.set_ylabel("Segment number")
     for axes in list(windows)[:1]:
-        tops = [
-            np.max(room.steps(s, one.end_ns)[1], initial=1.0)
-            for one in runs
-            for s in _windows_of(one)
-        ]
-        top = 1.1 * max(tops)
-        axes.set_ylim(0, top)
+        held = [_held(s, one, room) for one in runs for s, _ in _windows_of(one)]
+        axes.set_ylim(0, 1.1 * max(1.0, most_but_rare(held)))
         axes.set_ylabel("Window, flight\n(segments)")
     for axes in list(timers)[:1]:
         values = [room.steps(one.steps("rto_value"), one.end_ns)[1] for one in runs]
@@ -556,8 +555,25 @@ def _limits(
             axes.set_ylim(0, 1.1 * float(known.max()) if known.size else 1.0)
 
 
-def _windows_of(one: History) -> Sequence[Steps]:
-    """The values that the axis of windows must contain: an ssthresh that was never set leaves it at
-    the top.
+def _windows_of(one: History) -> Sequence[tuple[Steps, str]]:
+    """The lines that the axis of windows is made for, with the colours of their peaks: an ssthresh
+    that was never set leaves it at the top.
     """
-    return (one.steps("cwnd"), one.flight)
+    return ((one.steps("cwnd"), DARK), (one.flight, "0.35"))
+
+
+def _held(steps: Steps, one: History, room: Room) -> tuple[Values, Values]:
+    """All that holds in the time shown: the lines drawn have no more than there are columns."""
+    end_s = one.end_ns / NS_PER_S
+    return held_in(steps.time_ns / NS_PER_S, steps.value, room.window, end_s)
+
+
+def _peaks(one: History, room: Room, top: float) -> list[Peak]:
+    """The peaks of the lines of a panel of windows that leave its axis."""
+    found = []
+    for steps, colour in _windows_of(one):
+        time, value = _held(steps, one, room)
+        if len(value) and value.max() > top:
+            at = int(value.argmax())
+            found.append(Peak(float(value[at]), "", float(time[at]), None, colour))
+    return found

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from midflight.plot.common.log_ticks import log_locator
+from midflight.plot.common.log_ticks import log_locator, number_text
 from midflight.plot.common.style import chosen_axes, labelled, text_width, wrapped
 from midflight.plot.results.axis import axis_places
 
@@ -342,7 +342,7 @@ def draw_bar(
     if colours.is_log:
         from matplotlib.ticker import FuncFormatter
 
-        bar.formatter = FuncFormatter(lambda value, _: f"{value:g}")
+        bar.formatter = FuncFormatter(lambda value, _: number_text(value))
         bar.locator = log_locator()
         bar.update_ticks()
         bar.ax.minorticks_off()

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from midflight.plot.common.log_ticks import plain_log
+from midflight.plot.common.log_ticks import number_text, plain_log
 from midflight.plot.common.options import check_scale
 from midflight.plot.common.style import chosen_axes, text_width
 from midflight.refusal import refusal
@@ -185,7 +185,7 @@ def tick_places(axis: Axis, places: Iterable[float], width_in: float) -> None:
     point = (high - low) / (width_in * 72 - _BESIDE_PT)
 
     def room(left: float, right: float) -> float:
-        wide = sum(text_width(f"{one:g}", 7) for one in (left, right)) / 2
+        wide = sum(text_width(number_text(one), 7) for one in (left, right)) / 2
         return (along(right) - along(left)) / point - wide - _BETWEEN_PT
 
     if min(room(*each) for each in pairwise(values)) < 0:
@@ -195,7 +195,7 @@ def tick_places(axis: Axis, places: Iterable[float], width_in: float) -> None:
     axis.set_major_locator(FixedLocator(values))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(
-        FuncFormatter(lambda value, _: f"{value:g}".replace("-", "\N{MINUS SIGN}"))
+        FuncFormatter(lambda value, _: number_text(value).replace("-", "\N{MINUS SIGN}"))
     )
 
 
