@@ -80,6 +80,33 @@ def test_a_compared_sweep_shows_the_change_of_each_pair(
         assert {row["line"] for row in rows_of(table)} == {"sack", "freeze", "enhanced"}
 
 
+def test_rows_kept_by_the_compared_axis_are_values_and_the_note_says_why(
+    paired: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["plot", str(paired), "--out", str(tmp_path / "x.svg")]
+
+    def said(*where: str) -> str:
+        capsys.readouterr()
+        assert main([*words, *(word for one in where for word in ("--where", one))]) == 0
+        return capsys.readouterr().err
+
+    text = said(f"{SCHEME}=freeze", f"{SCHEME}=enhanced")
+    again = "--where value=freeze --where value=enhanced"
+    assert (
+        f"the figure shows values, not the change of each pair, as --where {SCHEME} leaves out the "
+        f"rows of the baseline, sack; {again} keeps the comparison\n"
+    ) in text
+    text = said("value=freeze", "value=enhanced")
+    assert "the figure shows the change of each pair" in text
+    assert "not the change" not in text
+    text = said(f"{SCHEME}=sack", f"{SCHEME}=freeze")
+    assert f"as --where {SCHEME} keeps values; --where value=freeze keeps the comparison" in text
+    # Only values have CDFs.
+    capsys.readouterr()
+    assert main([*words, "--kind", "cdf", "--where", f"{SCHEME}=freeze"]) == 0
+    assert "not the change" not in capsys.readouterr().err
+
+
 def test_the_baseline_of_a_comparison_is_a_line_at_0(paired: Path) -> None:
     (axes,) = figure_of(plot_spread, paired, "interval").axes
     low, high = axes.get_ylim()

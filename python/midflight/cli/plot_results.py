@@ -52,6 +52,7 @@ def plot_results(
         paired_figure,
         samples_of,
         source_of,
+        values_kept_words,
     )
     from midflight.plot.results.spread import spread_figure, spread_of, spread_rows
     from midflight.plot.results.tables import check_is_table, read_columns
@@ -168,6 +169,8 @@ def plot_results(
         and (reason := left_out_reason(folder, asked_rows))
     ):
         note(f"the figure does not show the change of each pair, as {reason}; --y ratio shows it")
+    elif paired is None and is_usual and (reason := values_kept_words(folder, asked_rows)):
+        note(f"the figure shows values, not the change of each pair, {reason}")
     elif paired is None and is_usual and is_left_out(folder, asked_rows):
         note(
             "the figure does not show the change of each pair, which the spread over all runs "

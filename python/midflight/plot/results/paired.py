@@ -5,6 +5,7 @@ in a figure of the values.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from math import prod
 from pathlib import Path
@@ -37,6 +38,7 @@ __all__ = [
     "samples_of",
     "separated_axes",
     "source_of",
+    "values_kept_words",
 ]
 
 #: The measurement, and the column with the values that are compared.
@@ -223,6 +225,27 @@ def left_out_reason(source: TableSource, where: Mapping[str, Any] | None = None)
     count = len({*places})
     each = [f"{why} in {len(found)} of {count} combinations" for why, found in lost.items()]
     return ", and ".join(each)
+
+
+def values_kept_words(source: TableSource, where: Mapping[str, str | Sequence[str]]) -> str:
+    """Return why the figure of a sweep with a comparison shows values where rows are kept by the
+    compared axis, and what keeps the comparison; "" where they are not.
+    """
+    file = comparison_of(source) if is_sweep(source) else None
+    if file is None:
+        return ""
+    columns = read_columns(file, _RATIO)
+    axis, baseline = (next(iter(_texts(columns, name)), "") for name in ("compared", "baseline"))
+    if axis not in where:
+        return ""
+    every = {axis: [baseline, *_texts(columns, _VALUE)]}
+    kept = kept_values(every, {axis: where[axis]})[axis]
+    words = f"as --where {axis} keeps values"
+    if baseline not in kept:
+        words = f"as --where {axis} leaves out the rows of the baseline, {baseline}"
+    others = [shlex.quote(f"{_VALUE}={one}") for one in kept if one != baseline]
+    again = " ".join(f"--where {one}" for one in others)
+    return f"{words}; {again} keeps the comparison" if others else words
 
 
 def paired_of(

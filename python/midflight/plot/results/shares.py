@@ -19,6 +19,7 @@ from midflight.plot.results.scales import WIDE, log_title, place_limits, set_log
 from midflight.plot.results.spread_data import Spread, known_of
 from midflight.plot.results.unfinished import unfinished_words
 from midflight.results import quantile
+from midflight.sweep_results import SEED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,10 +27,20 @@ if TYPE_CHECKING:
 
     from midflight.plot.results.tables import Columns
 
-__all__ = ["draw_shares", "is_wide", "line_style", "panels_of", "share_words", "shares_figure"]
+__all__ = [
+    "counted_axes",
+    "draw_shares",
+    "is_wide",
+    "line_style",
+    "panels_of",
+    "share_words",
+    "shares_figure",
+]
 
 #: A line has so many steps at the most.
 _MOST_STEPS = 4000
+#: What the number of runs follows.
+_EACH_LINE = "each line: "
 #: Two columns with more combinations of values have panels.
 _MOST_LINES = 6
 #: The most panels, and the least width of one in inches.
@@ -50,7 +61,7 @@ def share_words(panels: Sequence[Spread], *, is_time: bool) -> str:
     """What the lines of panels are of, and which of them end below 1."""
     groups = [group for one in panels for group in one.groups]
     runs = {len(values) for group in groups for values in group.values}
-    words = [f"each line: {next(iter(runs))} runs"] if len(runs) == 1 and runs != {1} else []
+    words = [f"{_EACH_LINE}{next(iter(runs))} runs"] if len(runs) == 1 and runs != {1} else []
     lost: dict[str, int] = {}
     for one in groups:
         lost[one.label] = lost.get(one.label, 0) + sum(one.missing)
@@ -58,6 +69,11 @@ def share_words(panels: Sequence[Spread], *, is_time: bool) -> str:
         unfinished = unfinished_words(lost, is_time=is_time)
         words.append(f"{'below 1 at the end' if is_time else 'left out'}: {unfinished}")
     return "; ".join(words)
+
+
+def counted_axes(words: str) -> Sequence[str]:
+    """Return the axes whose values are in the number of runs, if these words have one."""
+    return [SEED] if words.startswith(_EACH_LINE) else ()
 
 
 def panels_of(
@@ -100,8 +116,9 @@ def panels_of(
         # What is the same in one panel may differ in others.
         group.same = group.same if len(same[group.label]) == 1 else ""
     kept_some = {**kept, name: some} if words else dict(kept)
-    pooled = pooled_words(columns, value, {*by}, kept_some)
-    each = [words, share_words(panels, is_time=value.endswith("_ns")), pooled]
+    shares = share_words(panels, is_time=value.endswith("_ns"))
+    pooled = pooled_words(columns, value, {*by, *counted_axes(shares)}, kept_some)
+    each = [words, shares, pooled]
     every = [group.values[0] for one in panels for group in one.groups if group.values]
     return replace(
         panels[0],

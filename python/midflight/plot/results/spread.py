@@ -99,6 +99,7 @@ from midflight.plot.results.scales import (
     tick_places,
 )
 from midflight.plot.results.shares import (
+    counted_axes,
     draw_shares,
     is_wide,
     line_style,
@@ -352,15 +353,17 @@ def _lines(
     _mark_same(groups, baseline=text_of(columns["baseline"][rows[0]]) if has_baseline else "")
     over, detail = "", ""
     lost = {} if has_intervals else {one.label: sum(one.missing) for one in groups}
+    # The values of these are counted as samples, or as runs.
+    taken: Sequence[str] = ()
     if kind == "cdf":
         detail = share_words([Spread(kind, "", "", groups)], is_time=is_time)
+        taken = counted_axes(detail)
     if kind == "box":
         boxes = Spread(kind, "", "", groups, is_time=is_time)
         detail = "; ".join(filter(None, (box_words(boxes), counted_words(lost, is_time=is_time))))
         # Of fewer runs that do not finish no whisker is endless.
         drawn = [quantiles_of(boxes, one) for group in groups for one in group.values]
         misses = any(math.isinf(one[4]) for one in drawn)
-    taken: Sequence[str] = ()
     if kind == "interval":
         counts = [number for group in groups for number, _ in group.counts]
         over = over_of(columns, rows) if sampled is None else sampled.over
@@ -380,7 +383,6 @@ def _lines(
             detail = "; ".join(filter(None, words))
     if kind == "box" and misses and not detail.startswith("no boxes: "):
         detail += f"; {arrow_words(drawn, is_of_runs=detail.startswith('no boxes'))}"
-    # The values of these are the samples that are counted.
     pooled = pooled_words(columns, value, {x, *by, *taken}, kept)
     detail = "; ".join(filter(None, (detail, pooled)))
     shares = kind == "cdf"
