@@ -177,16 +177,16 @@ def test_a_figure_of_one_of_several_flows_names_it(
     assert ("sack (CUBIC)" in out.read_text(encoding="utf-8")) == (look == "plain")
 
 
-def test_an_axis_reaches_a_longest_delay_a_little_above_it() -> None:
+def test_no_arrowhead_is_within_the_axis() -> None:
     runs = watch(Scenario.read("wifi-to-lte"), kinds=["delay"], schemes=["sack", "freeze"])
     window, panels = shown_panels(runs, ["delay"], interval_s=0.1)
     axes = _panel_of(over_time_figure(runs, panels, window).axes, "delay")
     most = max(float(np.nanmax(one.most)) for one in panels[0].curves if one.most is not None)
     assert f"{most:.3g} ms" in [text.get_text() for text in axes.texts]
-    assert "longest" not in axes.get_title("right")
-    assert axes.get_ylim()[1] > most
+    assert axes.get_title("right").endswith("; arrowhead: longest delay")
+    assert axes.get_ylim()[1] < most
     (head,) = (one for one in axes.lines if one.get_gid() == CUT)
-    assert [*head.get_ydata()] == [most]
+    assert [*head.get_ydata()] == [axes.get_ylim()[1]]
 
 
 def test_samples_of_rates_are_dots_in_the_legend_and_what_lacks_has_a_line() -> None:

@@ -60,7 +60,7 @@ def test_a_long_outage_does_not_flatten_the_delays(tmp_path: Path) -> None:
         most = float(np.nanmax(longest.most)) / 1000
         assert most > 11
         # Few have their values beside their arrowheads.
-        assert "longest" not in axes.get_title("right")
+        assert axes.get_title("right").endswith("; arrowhead: longest delay")
         values = [text.get_text() for text in axes.texts]
         assert f"{round(1000 * most, -2):,.0f} ms" in values
         assert len(values) == len([one for one in axes.lines if one.get_gid() == CUT])
@@ -339,7 +339,7 @@ def _marked(
     axes.set_xlim(*window)
     scale_of(axes, panel, yscale, 0.0)
     top = axes.get_ylim()[1]
-    off = peaks_off(panel, yscale, top, Room(5.0, window))
+    off = peaks_off(panel, top, Room(5.0, window))
     mark_cut_lines(axes, off, panel.unit)
     heads = [line for line in axes.lines if line.get_gid() == CUT]
     places = [(float(line.get_xdata()[0]), float(line.get_ydata()[0])) for line in heads]
@@ -352,7 +352,7 @@ def test_each_time_above_the_axis_has_an_arrowhead_with_its_value() -> None:
     second = _delays([*usual[:20], 4000.0, *usual[21:]], label="b")
     third = _delays(usual, label="c")
     said, heads, values, top = _marked(_panel(second, first, third))
-    assert said == ""
+    assert said == "arrowhead: longest delay"
     assert heads == [(20.0, top), (50.0, top)]
     assert values == ["4,000 ms", "9,000 ms"]
     # Near ones of a line are one, which has the largest value; without a place at its right a value
@@ -367,14 +367,14 @@ def test_many_arrowheads_have_no_values_but_the_panel_has_those_of_lines() -> No
     value = [100.0 if one % 200 else 5000.0 + one for one in range(1, 1001)]
     panel = _panel(_delays(value), _delays([100.0] * 999 + [7000.0], label="b"))
     said, heads, values, _ = _marked(panel, (0.0, 1000.0))
-    assert said == "longest: 6,000 to 7,000 ms"
+    assert said == "arrowheads: longest delays, 6,000 to 7,000 ms"
     assert len(heads) == 6
     assert values == []
 
 
 def test_the_axis_needs_no_arrowhead_for_what_it_has() -> None:
     panel = _panel(_delays([100.0] * 50 + [9000.0] + [100.0] * 50))
-    assert peaks_off(panel, None, 10_000.0, Room(5.0, (0.0, 100.0))) == []
+    assert peaks_off(panel, 10_000.0, Room(5.0, (0.0, 100.0))) == []
 
 
 def test_a_longest_time_that_is_not_drawn_has_an_arrowhead() -> None:
@@ -385,7 +385,7 @@ def test_a_longest_time_that_is_not_drawn_has_an_arrowhead() -> None:
         panel = replace(panel, curves=[replace(one, most=None, high=None) for one in lines])
         # A part of the first interval is before the time shown.
         said, heads, values, top = _marked(panel, (0.5, 50.0), yscale)
-        assert said == ""
+        assert said == ("arrowhead: longest sample" if heads else "")
         return values, [(at, "edge" if y == top else y) for at, y in heads]
 
     usual = [100.0] * 50
@@ -396,11 +396,14 @@ def test_a_longest_time_that_is_not_drawn_has_an_arrowhead() -> None:
     values, heads = drawn(first, second, third, yscale=None)
     assert values == ["5,990 ms", "5,160 ms"]
     assert heads == [(0.5, "edge"), (30.0, "edge")]
-    # A logarithmic axis may have room for it.
+    # One that the axis has room for has none.
+    near = _delays(usual, most=[*usual[:30], 107.0, *usual[31:]], label="b")
+    assert drawn(_delays(usual, label="a"), near, yscale=None) == ([], [])
+    above = _delays(usual, most=[*usual[:30], 115.0, *usual[31:]], label="b")
+    assert drawn(_delays(usual, label="a"), above, yscale=None) == (["115 ms"], [(30.0, "edge")])
     long = _delays([*usual[:20], 5000.0, 5000.0, *usual[22:]], label="b")
     values, heads = drawn(first, long, yscale="log")
-    assert values == ["5,990 ms"]
-    assert heads == [(0.5, 5990.0)]
+    assert (values, heads) == ([], [])
 
 
 def test_without_captions_arrowheads_tell_of_what_is_above_the_axis() -> None:

@@ -68,7 +68,9 @@ _MARGIN = 1.08
 #: An axis reaches a longest time that is no more than so many times its end.
 _NEAR_PEAK = 1.15
 #: What the longest time of a line is called in other panels than those of times.
-_MOST_OF = {"queue": "largest"}
+_MOST_OF = {"queue": "largest:"}
+#: What an arrowhead stands for.
+_ARROW_OF = {"delay": "longest delay", "rtt": "longest sample"}
 #: The group of the arrowheads at lines that leave the axis.
 CUT = "above the axis"
 #: The height of an arrowhead in points; those of a line that are nearer than this are one; and the
@@ -227,45 +229,44 @@ def with_peaks(panel: Panel, repeated: Collection[str] = ()) -> Panel:
 
 
 def _peaks_above(panel: Panel, yscale: str | None) -> list[Peak]:
-    """The longest times of lines that are above all that the axis is made for: those are told, but
-    for those that it has room for and that are drawn. Queues that are drawn as means are all told.
+    """The longest times of lines that are above the end of the axis: those are told. Queues that
+    are drawn as means are all told.
     """
-    top, _ = _tops(panel)
     if panel.kind == "queue":
         # The mean of a full queue may be small, and that of any other line large.
         shown = {one.label: one.value for one in panel.curves if one.draw == "queue"}
         if all(one.value <= np.nanmax(shown[one.label], initial=0) for one in panel.peaks):
             return []
         return [*panel.peaks]
-    reached = top
-    if least_of(panel, yscale) is None:
-        top = _cut_at(panel, yscale) or top
-        reached = _with_near_peaks(panel, top)
-
-    def is_drawn(peak: Peak) -> bool:
-        mine = (one for one in panel.curves if one.label == peak.label and not one.in_row)
-        return peak.value <= _MARGIN * reached and max(map(_top, mine)) >= peak.value
-
-    return [one for one in panel.peaks if one.value > _MARGIN * top and not is_drawn(one)]
+    end = end_of_axis(panel, yscale, 0.0)
+    return [one for one in panel.peaks if one.value > end]
 
 
 def _with_near_peaks(panel: Panel, most: float) -> float:
-    """What an axis has to reach, with the longest times that are a little above that."""
-    near = (one.value for one in panel.peaks if one.value <= _NEAR_PEAK * _MARGIN * most)
-    return max([most, *near])
+    """What an axis has to reach, with the longest times that are drawn a little above that."""
+
+    def is_drawn(peak: Peak) -> bool:
+        mine = (one for one in panel.curves if one.label == peak.label and not one.in_row)
+        return max(map(_top, mine)) >= peak.value
+
+    near = (one for one in panel.peaks if one.value <= _NEAR_PEAK * _MARGIN * most)
+    return max([most, *(one.value for one in near if is_drawn(one))])
 
 
 def peak_words(panel: Panel, yscale: str | None, off: Sequence[Peak] = ()) -> str:
-    """What to say of the longest times of the lines that are above the axis, unless their values
-    stand beside their arrowheads (`peaks_off`), and of the largest queues: from where to where they
-    are.
+    """What to say of the arrowheads of a panel (`peaks_off`); and of the longest times of the lines
+    that are above the axis, unless their values stand beside these, and of the largest queues: from
+    where to where they are.
     """
     told = _peaks_above(panel, yscale)
-    if not told or 0 < len(off) <= _MOST_VALUES:
+    if 0 < len(off) <= _MOST_VALUES:
+        return f"arrowhead: {_ARROW_OF[panel.kind]}"
+    if not told:
         return ""
     # In the unit of the axis.
     ends = dict.fromkeys(_three_digits(told[place].value) for place in (-1, 0))
-    return f"{_MOST_OF.get(panel.kind, 'longest')}: {' to '.join(ends)} {panel.unit}"
+    most = f"arrowheads: {_ARROW_OF[panel.kind]}s," if off else _MOST_OF.get(panel.kind, "longest:")
+    return f"{most} {' to '.join(ends)} {panel.unit}"
 
 
 def _three_digits(value: float) -> str:
@@ -275,13 +276,12 @@ def _three_digits(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
-def peaks_off(panel: Panel, yscale: str | None, top: float, room: Room) -> list[Peak]:
-    """Return the peaks of the lines of a panel of times above the end of its axis, `top`: one for
+def peaks_off(panel: Panel, top: float, room: Room) -> list[Peak]:
+    """Return the peaks of the lines of a panel of times above the end of its values, `top`: one for
     each time for which a line leaves it, those that are near each other together; and the longest
-    times that the axis has room for, but that are not drawn.
+    times that are not drawn.
     """
     first, last = room.window
-    told = _peaks_above(panel, yscale)
     found: list[Peak] = []
     for peak in panel.peaks if panel.kind in _OF_TIMES else ():
         mine = [one for one in panel.curves if one.label == peak.label and not one.in_row]
@@ -295,7 +295,7 @@ def peaks_off(panel: Panel, yscale: str | None, top: float, room: Room) -> list[
             above = (drawn > top) & (until >= first) & (one.time_s <= last)
             columns = (np.maximum(one.time_s, first), until, drawn)
             over += zip(*(column[above].tolist() for column in columns), strict=True)
-        if peak.value > top or (peak in told and max(map(_top, mine)) < peak.value):
+        if peak.value > top:
             # The interval of the first one may begin before the time that is shown.
             at = min(max(peak.time_s, first), last)
             over.append((at, at, peak.value))
@@ -314,8 +314,6 @@ def mark_cut_lines(axes: Axes, peaks: Sequence[Peak], unit: str, above: float = 
     """Put arrowheads below the upper edge, or below rows of marks that take a share of the height
     `above`, in the colours of the lines, at the `peaks_off`; beside few ones are their values in
     this unit. Those that would cover each other are one below the other.
-
-    One that the axis has room for has its arrowhead at its height.
     """
     from matplotlib.transforms import offset_copy
 
@@ -350,10 +348,10 @@ def mark_cut_lines(axes: Axes, peaks: Sequence[Peak], unit: str, above: float = 
             level += 1
         taken.append((low, low + long, level))
         colour = peak.colour or look_of(4 if peak.look is None else peak.look).colour
-        place = (peak.time_s, min(peak.value, top))
+        place = (peak.time_s, top)
         # Their tips are within the panel, away from the text above it.
         down = line_pt * (level + 0.5)
-        height = down + _VALUE_PT / 2 + (top - place[1]) * tall / (top - axes.get_ylim()[0])
+        height = down + _VALUE_PT / 2
         beside = 0.8 * _HEAD_PT
         if not is_left:
             beside = _right_of([(one - first) / point - at for one in high_lines(height)], beside)

@@ -424,8 +424,8 @@ def _figure(
         has_gaps = len(each) > 1 and (count <= MOST_ROWS or panel.are_marks_asked)
         with_gaps = [run for run in each if has_gaps and run.labels[0] not in same]
         rows_in.append(rows_of(panel, with_gaps, looks))
-        top = _asked_top(panel) or end_of_axis(panel, _scale(panel), share_above(rows_in[-1]))
-        off.append(peaks_off(panel, _scale(panel), top, room))
+        top = _asked_top(panel) or end_of_axis(panel, _scale(panel), 0.0)
+        off.append(peaks_off(panel, top, room))
         own: Any = {"off": off[-1], "others": () if heads else lacks}
         heads.append(_head(panel, room, _scale(panel), stretches, **own))
     written = sum(len(one.splitlines()) for one in heads)
