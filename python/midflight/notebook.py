@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -28,8 +29,10 @@ _NUMBER = re.compile("[-+\N{MINUS SIGN}]?[0-9.]+|-")
 _MOST_FLOWS = 6
 
 
-def _table(cells: Sequence[Sequence[str]]) -> str:
-    """Return a head and lines as a table."""
+def _table(cells: Sequence[Sequence[str]], every: int = 0, all_in: str = "") -> str:
+    """Return a head and lines as a table, of many the first ones; `every` is how many there are if
+    these are some of them, and `all_in` is what has all.
+    """
     head, *lines = cells
     rows = ["".join(f"<th>{html.escape(one)}</th>" for one in head)]
     right = ' style="text-align: right"'
@@ -37,8 +40,9 @@ def _table(cells: Sequence[Sequence[str]]) -> str:
         each = ((right if _NUMBER.fullmatch(one) else "", html.escape(one)) for one in line)
         rows.append("".join(f"<td{how}>{one}</td>" for how, one in each))
     table = f"<table>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
-    left = len(lines) - _MOST_LINES
-    return table + (f"<p>... and {left} more</p>" if left > 0 else "")
+    left = max(every, len(lines)) - min(len(lines), _MOST_LINES)
+    more = f"... and {left} more" + (f"; {all_in} has all" if all_in else "")
+    return table + (_text(more) if left > 0 else "")
 
 
 def _text(text: str) -> str:
@@ -118,20 +122,22 @@ def outcome_html(outcome: Outcome) -> str:
 
 
 def sweep_html(sweep: Sweep) -> str:
-    """Return a sweep as a notebook shows it: the first figure of its report and a table of what its
-    folder has of results, or its axes.
+    """Return a sweep as a notebook shows it: what is simulated, and of the results in its folder
+    what is best, the first figure of its report and a table, or its axes.
     """
     from midflight.run_tables import counted
 
     try:
         from midflight.plot.common.names import column_name
+        from midflight.simulated import simulated_words
         from midflight.sweep_report import sweep_heading
+
+        names, (title, _) = {key: column_name(key) for key in sweep.axes}, sweep_heading(sweep)
+        simulated = _text(simulated_words(json.loads(sweep.scenario), sweep.axes))
     except ImportError:
         # Without the extra for figures there are no words for axes.
-        names, title = {}, json.loads(sweep.scenario).get("title") or "A sweep"
-    else:
-        names, (title, _) = {key: column_name(key) for key in sweep.axes}, sweep_heading(sweep)
-    words = f"<h4>{html.escape(title)}</h4><p>{counted(sweep.cells, 'cell')}</p>"
+        names, title, simulated = {}, json.loads(sweep.scenario).get("title") or "A sweep", ""
+    words = f"<h4>{html.escape(title)}</h4>{simulated}<p>{counted(sweep.cells, 'cell')}</p>"
     if sweep.folder is not None and (sweep.folder / "flows.csv").is_file():
         return words + _results(sweep, sweep.folder)
     lines = [["axis", "number", "values", ""]]
@@ -143,8 +149,8 @@ def sweep_html(sweep: Sweep) -> str:
 
 
 def _results(sweep: Sweep, folder: Path) -> str:
-    """Return the first figure of a sweep's report, and the comparison that `midflight sweep`
-    prints, or the quartiles if it compares nothing.
+    """Return which compared value is best, the first figure of a sweep's report, and the comparison
+    that `midflight sweep` prints, or the quartiles if it compares nothing.
     """
     from midflight.sweep_results import METRICS
     from midflight.sweep_summary import Summary
@@ -157,24 +163,29 @@ def _results(sweep: Sweep, folder: Path) -> str:
     words, unit = METRICS[summary.metric]
     if summary.compared:
         head = f"{words[:1].upper()}{words[1:]}. {summary.comparison_head()}"
-        cells: Sequence[Sequence[str]] = summary.comparison_lines(unit)
+        cells: Sequence[Sequence[str]] = summary.comparison_lines(unit, most=_MOST_LINES)
     else:
         head = f"Quartiles and 95th percentile of {words}{summary.over()}"
         cells = summary.quartile_cells(unit)
-    head, figures = " ".join(head.split()), []
+    head, figures, best = " ".join(head.split()), [], []
     try:
         from midflight.plot.common.plain import usual_of_folder
         from midflight.plot.common.style import labelled
         from midflight.sweep_report import headed
+        from midflight.sweep_verdict import best_lines
     except ImportError:
         pass
     else:
         # Names are those of the figure.
         with usual_of_folder(folder):
-            figures = _first_figure(sweep, folder, summary.drawn(folder))
+            shown = summary.drawn(folder)
+            best = [f"{one}." for one in best_lines(shown)]
+            figures = _first_figure(sweep, folder, shown)
             head, cells = labelled(head), headed(cells)
     parts = [_text(one) for one in (summary.unfinished(), head) if one]
-    return "".join([*figures, *parts, _table(cells)])
+    all_in = f"the report (midflight report {shlex.quote(str(folder))})"
+    table = _table(cells, len(summary.compared or summary.grouped), all_in)
+    return "".join([*map(_text, best), *figures, *parts, table])
 
 
 def _first_figure(sweep: Sweep, folder: Path, summary: Summary) -> list[str]:

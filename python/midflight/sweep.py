@@ -301,7 +301,7 @@ class Sweep:
         return sweep
 
     def _repr_html_(self) -> str:
-        """Return the HTML that a notebook shows: the axes, and the results of its folder."""
+        """Return the HTML that a notebook shows: what is simulated, and the axes or results."""
         from midflight.notebook import sweep_html
 
         return sweep_html(self)

@@ -10,7 +10,7 @@ import math
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,6 +42,9 @@ __all__ = [
 
 #: How the words of the scenario begin, whose values are not those of the axes.
 _OWN = "The scenario, with its own values:"
+#: The columns of results in the unit of the metric, those together that have as many decimals, and
+#: the digits of the largest number.
+_RESULTS, _DIGITS = (("difference", "+-"), ("q1",), ("median",), ("q3",), ("p95",)), 4
 #: Values of an axis that are named in the table of axes.
 _MOST_VALUES = 12
 #: Maps, one for each value that is compared.
@@ -155,17 +158,39 @@ def sweep_report_html(
 
 
 def headed(cells: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
-    """Return a table with axes and names by the words that figures have for them."""
+    """Return a table with axes and names by the words that figures have for them, and as many
+    decimals in all numbers of a column of results.
+    """
     from midflight.plot.common.names import column_name
     from midflight.plot.common.style import labelled
     from midflight.plot.results.axis import spaced
 
     head = [column_name(one) if "." in one else one for one in cells[0]]
-    lines = [head, *([labelled(spaced(one)) for one in line] for line in cells[1:])]
+    columns = {place: each for place, (_, *each) in enumerate(zip(*cells, strict=True))}
+    for names in _RESULTS:
+        places = [place for place, name in enumerate(cells[0]) if name in names]
+        decimals = _decimals(one for place in places for one in columns[place])
+        columns |= {place: _rounded(columns[place], decimals) for place in places}
+    rest = zip(*columns.values(), strict=True)
+    lines = [head, *([labelled(spaced(one)) for one in line] for line in rest)]
     if len({line[0] for line in lines[1:]}) == 1:
         # The only flow needs no column.
         lines = [line[1:] for line in lines]
     return lines
+
+
+def _decimals(cells: Iterable[str]) -> int:
+    """The decimals with which the largest of some numbers has its digits."""
+    largest = max((abs(float(one)) for one in cells if one != "-"), default=0.0)
+    digits = math.floor(math.log10(largest)) + 1 if largest else 1
+    return max(0, _DIGITS - digits)
+
+
+def _rounded(cells: Sequence[str], decimals: int) -> list[str]:
+    # What is rounded to 0 has no sign.
+    return [
+        one if one == "-" else f"{round(float(one), decimals) + 0.0:.{decimals}f}" for one in cells
+    ]
 
 
 def sweep_heading(asked: Sweep) -> tuple[str, str]:
