@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from midflight.report import data_url
 
 if TYPE_CHECKING:
     from midflight._core import Plan
+    from midflight.plot.over_time.history import History
     from midflight.plot.over_time.watched import WatchedRun
 
 __all__ = ["figures", "over_time"]
+
+#: Packets are told apart if a point of the axis of time is no longer than so many round trips.
+_TRIPS = 5
+#: What the axis does not have of the width of a figure, in inches.
+_BESIDE_IN = 1.2
 
 
 def over_time(runs: Sequence[WatchedRun], kinds: Sequence[str]) -> tuple[str, bool]:
@@ -32,7 +40,9 @@ def over_time(runs: Sequence[WatchedRun], kinds: Sequence[str]) -> tuple[str, bo
 
 
 def figures(plans: Mapping[str, Plan], names: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Draw flows in the first run, of several plans by their names beside each other."""
+    """Draw flows in the first run, of several plans by their names beside each other. One that is
+    so long that its packets would not be told apart has the image "".
+    """
     from midflight.plot.common.plain import plain_of_flows
     from midflight.plot.common.style import figure_bytes, labelled, usually
     from midflight.plot.over_time.history import histories
@@ -46,5 +56,20 @@ def figures(plans: Mapping[str, Plan], names: Sequence[str]) -> Iterator[dict[st
         yield {
             "flow": name,
             "scheme": label,
-            "image": data_url(figure_bytes(run_figure(runs), ".svg"), "image/svg+xml"),
+            "image": ""
+            if _is_long(runs)
+            else data_url(figure_bytes(run_figure(runs), ".svg"), "image/svg+xml"),
         }
+
+
+def _is_long(runs: Sequence[History]) -> bool:
+    """Whether a point of the figure of runs is many of their round trips."""
+    from midflight.plot.common.style import PAGE_IN
+    from midflight.plot.over_time.history import time_shown
+    from midflight.plot.over_time.room import Room
+
+    trips = [
+        float(np.median(one.values("rtt_sample"))) for one in runs if one.times("rtt_sample").size
+    ]
+    point_s = Room((PAGE_IN - _BESIDE_IN) / len(runs), time_shown(runs, None, None)).point_s
+    return bool(trips) and point_s > _TRIPS * max(trips)

@@ -166,7 +166,9 @@ def report_html(outcome: Outcome | Mapping[str, Outcome], *, command: str = "") 
         # As in figures, where the schemes are those of one flow.
         shown = [row["flow"] for row in first if row["entry"] == compared][:1]
     drawn = {name: one.plan for name, one in several.items()}
-    runs, kinds = watched(outcome, shown, drawn)
+    of_flows = list(figures(drawn, shown[:MOST_FIGURES]))
+    too_long = [one["flow"] for one in of_flows if not one["image"]]
+    runs, kinds = watched(outcome, shown, drawn, has_delays=bool(too_long))
     with usually(plain):
         # As in the legends of the figures.
         names = {name: labelled(name) for name in several}
@@ -277,7 +279,8 @@ def report_html(outcome: Outcome | Mapping[str, Outcome], *, command: str = "") 
             stacks=sorted({stack_of(flow) for flow in scenario["flows"].values()} & {*QUIC_STACKS}),
             over_time=image,
             has_band=has_band,
-            figures=list(figures(drawn, shown[:MOST_FIGURES])),
+            figures=[one for one in of_flows if one["image"]],
+            too_long=too_long,
             digests=[(names[key], one.digests[0]) for key, one in several.items()],
             left_out=[name for name in moving if name not in shown[:MOST_FIGURES]],
             manifest={key: value for key, value in manifest.items() if key != "scenario"},
@@ -367,7 +370,11 @@ def measure_words(workload: str) -> str:
 
 
 def watched(
-    outcome: Outcome, names: Sequence[str], plans: Mapping[str, Plan] | None = None
+    outcome: Outcome,
+    names: Sequence[str],
+    plans: Mapping[str, Plan] | None = None,
+    *,
+    has_delays: bool = False,
 ) -> tuple[list[WatchedRun], Sequence[str]]:
     """Run the first run again with the events of as many flows as a figure shows, of several
     `plans` by their names that of each; return them and the kinds of their panels.
@@ -378,7 +385,7 @@ def watched(
 
     with_one = {row.get("workload") for row in rows(outcome.flows) if row["flow"] in names}
     own = [kind for kind, workload in OF_APPLICATIONS.items() if workload in with_one]
-    kinds = ("throughput", *own, "queue")
+    kinds = ("throughput", *own, "queue", *(["delay"] if has_delays else []))
     source = plans if plans is not None and len(plans) > 1 else outcome.plan
     # An only flow has the name of its scheme, as in figures.
     is_only = len(names) == 1 and len({row["flow"] for row in rows(outcome.flows)}) == 1

@@ -121,3 +121,12 @@ def test_counts_have_one_form_in_a_report() -> None:
     assert f"<td>{sent_again:,}</td>" in body
     assert f">{sent_again}<" not in body
     assert f" {sent_again} " not in body
+
+
+def test_a_long_run_has_no_figure_of_segments_but_one_of_delays() -> None:
+    rates = {0: 20.0, 5: 0.0, 7: 20.0, 299: 20.0}
+    for end, is_long in (("20 s", False), ("300 s", True)):
+        html = report_html(over(rates, end).run())
+        assert ("segments over time, window" in html) is not is_long
+        assert ("Segments over time are not drawn of get" in html) is is_long
+        assert ("queues of the links and delays over time" in html) is is_long
