@@ -31,7 +31,7 @@ __all__ = [
 #: Flows have no colours where something else does.
 _FLOW = "flow"
 #: The ends of the names of columns whose values have their own looks in all figures.
-_OF_SCHEMES = ("scheme", "cc", "stack")
+_OF_SCHEMES = ("scheme", "cc", "stack", "congestion")
 
 #: The colours of numbers, and the part of them that is neither black nor too light on white.
 _SCALE, _DARKEST, _LIGHTEST = "magma", 0.2, 0.75
@@ -119,8 +119,10 @@ def unbroken(looks: Sequence[Look]) -> list[Look]:
 
 
 def is_of_schemes(column: str) -> bool:
-    """Whether a column has schemes, stacks or congestion controllers."""
-    return column.rpartition(".")[2] in _OF_SCHEMES
+    """Whether a column has schemes, stacks or congestion controllers, or whole flows."""
+    table, _, rest = column.partition(".")
+    is_flow = table == "flows" and rest != "" and "." not in rest
+    return is_flow or column.rpartition(".")[2] in _OF_SCHEMES
 
 
 def schemes_apart(

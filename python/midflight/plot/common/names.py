@@ -80,6 +80,7 @@ _COLUMNS: Mapping[str, str] = {
 _VALUES: Mapping[str, str] = {
     "at": "Instant",
     "cc": "Congestion control",
+    "set.congestion": "Congestion control",
     "to": "New link",
     "count": "Number",
     "delay": "One-way delay",
@@ -112,13 +113,13 @@ _PLURALS: Mapping[str, str] = {
     "queue": "queues",
     "scheme": "schemes",
     "cc": "congestion controls",
+    "set.congestion": "congestion controls",
     "stack": "stacks",
     "size": "sizes",
 }
 
 #: Settings of applications, which their registry describes by a sentence.
 _SETTINGS: Mapping[str, str] = {
-    "congestion": "Congestion control",
     "web_objects": "Objects",
     "web_object_size": "Size of objects",
     "web_document": "Size of the document",
@@ -157,7 +158,7 @@ def column_name(name: str) -> str:
     """The name of a column, without its unit: "Gap of the handoff" for handoffs.0.gap."""
     table, *rest = name.split(".")
     if rest and table == "set":
-        return ".".join(rest)
+        return _VALUES.get(name, ".".join(rest))
     if len(rest) > 2 and rest[1] == "trace" and ".".join(rest[1:]) not in _VALUES:
         # Of the recording of a link, which has a table of its own.
         of = f"{rest[0]}'s trace" if rest[0] != "*" else "the traces of all links"
@@ -220,11 +221,12 @@ def _entry(table: str, key: str) -> str:
 
 
 def _value(path: Sequence[str]) -> str:
-    # The knobs of a scheme have their own names.
-    if path[0] == "set":
+    known = _VALUES.get(".".join(path))
+    if path[0] == "set" and not known:
+        # The knobs of a scheme have their own names.
         name = ".".join(path[1:])
         return _SETTINGS.get(name, name)
-    return _VALUES.get(".".join(path)) or _plain(" ".join(path))
+    return known or _plain(" ".join(path))
 
 
 def _plain(name: str) -> str:

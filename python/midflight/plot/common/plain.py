@@ -8,13 +8,18 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
 
+from midflight.plot.common.names import column_name, within_text
+
 __all__ = [
     "control_of_question",
     "plain_control",
     "plain_labels",
     "plain_of_flows",
     "plain_of_folder",
+    "shared_settings",
     "stack_labels",
+    "table_titles",
+    "tables_of",
     "usual_of_folder",
 ]
 
@@ -24,6 +29,8 @@ _PLAIN, _CONTROL = "sack", "congestion"
 _CONTROLS = {"linux": "CUBIC"}
 #: Other keys of a scenario on which it depends.
 _KEYS = ("profile", "stack", _CONTROL)
+#: The settings of a flow that make its sender.
+_OF_SENDER = {"stack", "scheme", "cc", "profile", "set"}
 #: The congestion controls of QUIC stacks as they are called, and those that stacks have if no other
 #: one is set.
 _QUIC_CONTROLS = {"cubic": "CUBIC", "newreno": "NewReno", "bbr": "BBR"}
@@ -99,7 +106,8 @@ def plain_of_folder(source: object) -> Mapping[str, str]:
 def stack_labels(scenario: Mapping[str, Any], axes: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """Return the labels of stacks, and of flows that are tables, among the axes of a sweep of a
     scenario in its canonical form: `midflight` is "TCP (CUBIC)", `quinn` "quinn (CUBIC)". What
-    another axis changes is not named, nor what differs between flows.
+    another axis changes is not named, nor what differs between flows, nor what is the same in all
+    tables of an axis.
     """
     found: dict[str, str] = {}
     for key, values in axes.items():
@@ -108,25 +116,77 @@ def stack_labels(scenario: Mapping[str, Any], axes: Mapping[str, Sequence[str]])
             continue
         varied = {one.rpartition(".")[2] for one in axes if one != key}
         flows = [flow for name, flow in scenario["flows"].items() if rest[0] in ("*", name)]
+        if not rest[1:]:
+            # A table is the whole flow.
+            told = _differing(tables_of(values))
+            for value, table in zip(values, tables_of(values), strict=False):
+                found[value] = _table_name(scenario, table, told, varied)
+            continue
         for value in values:
-            table = {"stack": value} if rest[1:] else _table(value)
-            names = {_flow_name(scenario, flow, table, varied) for flow in flows if table}
+            names = {_sender(scenario, flow, {"stack": value}, varied) for flow in flows}
             if len(names) == 1:
                 found[value] = names.pop()
     # Names that do not tell values apart are none.
     return found if len({*found.values()}) == len(found) else {}
 
 
-def _table(text: str) -> dict[str, Any]:
-    """A table of TOML in one line; other texts are empty ones."""
-    try:
-        found = tomllib.loads(f"table = {text}")["table"]
-    except tomllib.TOMLDecodeError:
-        return {}
-    return found if isinstance(found, dict) else {}
+def tables_of(values: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the tables of TOML that are the values of an axis; none if any of them is no table."""
+    found = []
+    for text in values:
+        try:
+            table = tomllib.loads(f"table = {text}")["table"]
+        except tomllib.TOMLDecodeError:
+            return []
+        if not isinstance(table, dict):
+            return []
+        found.append(table)
+    return found
 
 
-def _flow_name(
+def shared_settings(tables: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the settings that all tables of an axis have, with the same value."""
+    first, *others = tables or [{}]
+    return {
+        key: value
+        for key, value in first.items()
+        if all(key in one and one[key] == value for one in others)
+    }
+
+
+def _differing(tables: Sequence[Mapping[str, Any]]) -> set[str]:
+    """The settings that differ among the tables of an axis."""
+    return {key for one in tables for key in one} - {*shared_settings(tables)}
+
+
+def table_titles(axes: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Return what axes of flows that are tables are called, by what differs among the tables:
+    "Sender of download".
+    """
+    found = {}
+    for key, values in axes.items():
+        told = _differing(tables_of(values)) if key.count(".") == 1 else set()
+        if not key.startswith("flows.") or not told:
+            continue
+        what = "sender" if told <= _OF_SENDER else told.pop() if len(told) == 1 else "settings"
+        found[key] = column_name(f"{key}.{what}")
+    return found
+
+
+def _table_name(
+    scenario: Mapping[str, Any], table: Mapping[str, Any], told: set[str], varied: set[str]
+) -> str:
+    """The name of a flow that is a table, by the settings `told`; if these are none, its sender."""
+    words = [_sender(scenario, {}, table, varied)] if told & _OF_SENDER or not told else []
+    for key, value in table.items():
+        if key not in told or key in ("stack", "scheme", "cc", "set"):
+            continue
+        is_plain = isinstance(value, str)
+        words.append(value if is_plain else f"{within_text(column_name(key))} {value}")
+    return ", ".join(words)
+
+
+def _sender(
     scenario: Mapping[str, Any], flow: Mapping[str, Any], table: Mapping[str, Any], varied: set[str]
 ) -> str:
     """What runs in a flow with the settings of a table, and its congestion control, if neither is
@@ -152,16 +212,13 @@ def _flow_name(
         control = "" if {"scheme", _CONTROL} & varied else control
     else:
         name, control = scheme, "" if _CONTROL in varied or scheme != _PLAIN else control
-    told = f"{name} ({control})" if control else name
-    # What else a table has.
-    rest = [one for key, one in table.items() if key not in ("stack", "scheme", "cc")]
-    return ", ".join([told, *map(str, rest)])
+    return f"{name} ({control})" if control else name
 
 
 def usual_of_folder(source: object) -> AbstractContextManager[None]:
     """Return the context in which figures of the folder of a sweep, or of a table there, have its
-    labels of the plain sender and of stacks, and each value of an axis the look that it has among
-    all of them.
+    labels of the plain sender, of stacks, and of flows that are tables, and each value of an axis
+    the look that it has among all of them.
     """
     from midflight.plot.common.style import usually
 
@@ -169,6 +226,7 @@ def usual_of_folder(source: object) -> AbstractContextManager[None]:
     if asked is None:
         return usually({})
     labels = stack_labels(asked["scenario"], asked["axes"])
+    labels |= table_titles(asked["axes"])
     return usually({**labels, **plain_of_folder(source)}, asked["axes"].values())
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from midflight.argument import check_path
 from midflight.plot.common.names import column_name
+from midflight.plot.common.relabel import relabelled, split_at, values_of_tables, with_words
 from midflight.refusal import refusal
 
 if TYPE_CHECKING:
@@ -63,7 +63,6 @@ __all__ = [
     "typeset",
     "unused_labels",
     "usually",
-    "values_of_tables",
     "wrapped",
     "write_csv",
 ]
@@ -293,43 +292,27 @@ def labelled(text: str, *, plain: Callable[[str], str] = str) -> str:
     """A name of a figure, with the chosen labels in place of its words, and the rest as `plain`
     returns it.
     """
-    labels = dict(_CHOSEN.get().usual) | dict(_CHOSEN.get().labels)
-    if text not in labels:
-        text = values_of_tables(text)
-    if not labels:
-        return _spaced(plain(text))
-    # A column, such as flows.download.scheme, stands there as words.
-    labels |= {column_name(one): label for one, label in labels.items() if "." in one}
-    words = "|".join(re.escape(one) for one in sorted(labels, key=len, reverse=True))
-    parts = re.split(rf"(?<![\w-])({words})(?![\w-])", text)
-    _CHOSEN.get().shown.update(text.split(", "))
-    _CHOSEN.get().used.update(parts[1::2])
-    return "".join(labels[one] if odd % 2 else _spaced(plain(one)) for odd, one in enumerate(parts))
+    choice = _CHOSEN.get()
+    chosen, usual = with_words(dict(choice.labels)), with_words(dict(choice.usual))
+    text = values_of_tables(text, but={*usual, *chosen})
+    parts = split_at(text, {*usual, *chosen})
+    choice.shown.update(text.split(", "))
+    for place, part in enumerate(parts):
+        if not place % 2:
+            parts[place] = _spaced(plain(part))
+        elif part in chosen:
+            choice.used.add(part)
+            parts[place] = chosen[part]
+        else:
+            choice.shown.add(usual[part])
+            parts[place] = relabelled(usual[part], chosen, {*usual.values()}, choice.used)
+    return "".join(parts)
 
 
 #: A quantity that a user wrote without a space before its unit.
 _QUANTITY = re.compile(
     r"(?<![\w.+/-])(\d+(?:\.\d+)?)((?:[kMG]?bit/s|[kMG]?B|[mun]?s|min|h)(?![\w/-]))"
 )
-
-
-#: A table of TOML in one line, without tables in it.
-_TABLE = re.compile(r"\{[^{}]*=[^{}]*\}")
-
-
-def values_of_tables(text: str) -> str:
-    """Return a text with the values of tables of TOML in place of these: `quinn, bbr` for
-    `{stack = "quinn", cc = "bbr"}`.
-    """
-
-    def values(found: re.Match[str]) -> str:
-        try:
-            table = tomllib.loads(f"table = {found[0]}")["table"]
-        except tomllib.TOMLDecodeError:
-            return found[0]
-        return ", ".join(map(str, table.values()))
-
-    return _TABLE.sub(values, text) if "{" in text else text
 
 
 def _spaced(text: str) -> str:
@@ -423,7 +406,7 @@ LINKS: Sequence[Look] = tuple(
 #: Those that are often compared differ, and of versions of one the lightness does.
 _PREFERRED: Mapping[str, int] = {
     **{"sack": 0, "enhanced": 1, "freeze": 2, "vho": 3, "vho-qs": 5, "careful-resume": 7},
-    **{"bbr-linux": 4, "cubic-linux": 5, "reno-linux": 7, "bbr3": 3, "westwood": 8},
+    **{"bbr-linux": 4, "cubic-linux": 0, "reno-linux": 7, "bbr3": 3, "westwood": 8},
     **{"bbr": 4, "cubic": 5, "reno": 7, "newreno": 7},
     **{"midflight": 0, "quic": 0, "quinn": 1, "noq": 2, "aioquic": 3, "linux": 5},
 }

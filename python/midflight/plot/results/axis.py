@@ -30,7 +30,6 @@ from midflight.plot.common.style import (
     size_in,
     style,
     text_width,
-    values_of_tables,
 )
 from midflight.plot.results.alike import alike, named_alike
 from midflight.plot.results.dodge import (
@@ -41,6 +40,7 @@ from midflight.plot.results.dodge import (
     most_beside,
     side_by_side_at_names,
 )
+from midflight.plot.results.line_names import one_line_name
 from midflight.plot.results.medians import (
     LEAST_FOR_BANDS,
     Line,
@@ -103,7 +103,6 @@ __all__ = [
     "measured_flows",
     "measured_rows",
     "name_categories",
-    "one_line_name",
     "ordered",
     "place_title",
     "plot_axis",
@@ -527,32 +526,13 @@ def ordered(
     return list(dict.fromkeys([*kept.get(name, ()), *present]))
 
 
-def one_line_name(
-    columns: Columns, rows: Sequence[int], x: str, kept: Mapping[str, Sequence[str]]
-) -> str:
-    """The label of a single line: its flow and scheme if it has one of each, and the kept rows."""
-    words = []
-    for name in dict.fromkeys(("flow", "scheme", *kept)):
-        values = ordered(columns, rows, name, kept) if name in columns and name != x else []
-        text = " or ".join(values)
-        if not values or (len(values) > 1 and name not in kept) or text in words:
-            continue
-        is_name = name.rpartition(".")[2] in ("flow", "scheme", "link", "preset", "to")
-        words.append(text if is_name else f"{within_text(column_name(name))} {text}")
-    return ", ".join(words)
-
-
 def text_of(value: Any) -> str:
     # Twelve digits: nanoseconds of a column with missing values are floats.
     return "" if value is None else f"{value:.12g}" if isinstance(value, float) else str(value)
 
 
 def spaced(text: str) -> str:
-    """Return a quantity, such as `20ms`, with a space before its unit, a table, such as
-    `{stack = "quinn", cc = "bbr"}`, as its values; other texts as they are.
-    """
-    if text.startswith("{"):
-        return values_of_tables(text)
+    """Return a quantity, such as `20ms`, with a space before its unit; other texts as they are."""
     match = _QUANTITY.fullmatch(text)
     if match is None or not any(match[2] in units for units in _UNITS):
         return text

@@ -46,7 +46,6 @@ from midflight.plot.results.axis import (
     lines_name,
     measured_rows,
     name_categories,
-    one_line_name,
     ordered,
     place_title,
     pooled_words,
@@ -77,6 +76,7 @@ from midflight.plot.results.dodge import (
     side_by_side_at_names,
 )
 from midflight.plot.results.heatmaps import heatmap_of, heatmaps_figure
+from midflight.plot.results.line_names import one_line_name
 from midflight.plot.results.maps import number_words
 from midflight.plot.results.paired import (
     by_value,
