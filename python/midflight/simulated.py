@@ -9,7 +9,8 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from midflight.run_tables import counted
+from midflight.flow_tables import shared_settings, tables_of
+from midflight.run_tables import counted, stack_summary
 
 if TYPE_CHECKING:
     from midflight.sweep import Sweep
@@ -33,7 +34,7 @@ def replaced(path: str, axes: Collection[str]) -> bool:
     return any(map(covers, axes))
 
 
-def simulated_words(scenario: Mapping[str, Any], axes: Collection[str]) -> str:
+def simulated_words(scenario: Mapping[str, Any], axes: Mapping[str, Sequence[str]]) -> str:
     """Return what a scenario in its canonical form simulates, without what the axes replace."""
     handoffs, changes = scenario.get("handoffs") or (), scenario.get("changes") or ()
     parts = [
@@ -59,10 +60,13 @@ def _with(name: str, values: Sequence[str]) -> str:
     return f"{name} ({', '.join(values)})" if values else name
 
 
-def _flow(name: str, flow: Mapping[str, Any], axes: Collection[str]) -> str:
+def _flow(name: str, flow: Mapping[str, Any], axes: Mapping[str, Sequence[str]]) -> str:
     at = f"flows.{name}"
-    if replaced(at, axes):
-        return name
+    for key in axes:
+        if replaced(at, [key]):
+            # Tables in place of the flow may have settings in common.
+            flow = shared_settings(tables_of(axes[key]))
+            axes = {one: axes[one] for one in axes if one != key}
     key = "workload" if flow.get("workload") else "size"
     keys = [key, *(["direction"] if key == "size" else []), "stack"]
     values = [str(flow[one]) for one in keys if flow.get(one) and not replaced(f"{at}.{one}", axes)]
@@ -161,9 +165,9 @@ def runs_words(asked: Sweep, runs: int) -> str:
 
 
 def value_lines(asked: Sweep) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Return the names and descriptions of the schemes, queues and workloads that are values of
-    axes, as `midflight list` has them, and of the parts that these schemes are made of; without
-    those that it does not know, such as own policies.
+    """Return the names and descriptions of the schemes, congestion controls, QUIC stacks, queues
+    and workloads that are values of axes, as `midflight list` has them, and of the parts that these
+    schemes are made of; without those that it does not know, such as own policies.
     """
     from midflight import _core
     from midflight.plot.common.style import labelled
@@ -175,15 +179,22 @@ def value_lines(asked: Sweep) -> tuple[list[tuple[str, str]], list[tuple[str, st
         "scheme": of_parts | {name: one["summary"] for name, one in schemes.items()},
         "queue": {one["name"]: one["summary"] for one in _core.queue_disciplines()},
         "workload": {one["name"]: one["summary"] for one in _core.workloads()},
+        "congestion": of_parts,
+        "stack": {one["name"]: stack_summary(one) for one in _core.quic_stacks()},
     }
     found: dict[str, str] = {}
     parts: dict[str, str] = {}
     for key, values in asked.axes.items():
-        kind = key.split(".")[-1]
-        known = registries.get(kind, {})
-        for value in values:
-            names = [one.strip() for one in value.split("+")]
-            if not known or not all(one in known for one in names):
+        tables = tables_of(values)
+        # Of a table, which is a flow, what its sender is.
+        each = [
+            (value, "stack" if "stack" in one else "scheme", one.get("stack") or one.get("scheme"))
+            for value, one in zip(values, tables, strict=False)
+        ] or [(value, key.split(".")[-1], value) for value in values]
+        for value, kind, name in each:
+            known = registries.get(kind, {})
+            names = [one.strip() for one in str(name).split("+")]
+            if not all(one in known for one in names):
                 continue
             found[labelled(value)] = "; with ".join(known[one] for one in names)
             for one in names if kind == "scheme" else ():

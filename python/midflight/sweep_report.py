@@ -102,8 +102,8 @@ def sweep_report_html(
     scenario = json.loads(asked.scenario)
     words, unit = METRICS[summary.metric]
     definition = json.loads((folder / "sweep.json").read_text(encoding="utf-8"))
-    heading, description = sweep_heading(asked)
     with usual_of_folder(folder):
+        heading, description = sweep_heading(asked)
         values, parts = value_lines(asked)
         return (
             environment()
@@ -165,7 +165,7 @@ def headed(cells: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
     from midflight.plot.common.style import labelled
     from midflight.plot.results.axis import spaced
 
-    head = [column_name(one) if "." in one else one for one in cells[0]]
+    head = [labelled(column_name(one)) if "." in one else one for one in cells[0]]
     columns = {place: each for place, (_, *each) in enumerate(zip(*cells, strict=True))}
     for names in _RESULTS:
         places = [place for place, name in enumerate(cells[0]) if name in names]
@@ -200,6 +200,7 @@ def sweep_heading(asked: Sweep) -> tuple[str, str]:
     description. A scenario with axes of its own has a title of the sweep.
     """
     from midflight.plot.common.names import column_name, within_text
+    from midflight.plot.common.style import labelled
     from midflight.plot.results.unfinished import joined
     from midflight.sweep_results import SEED
 
@@ -211,7 +212,7 @@ def sweep_heading(asked: Sweep) -> tuple[str, str]:
         return title, description
     # Seeds are no setting.
     axes = [key for key in asked.axes if key != SEED] or [*asked.axes]
-    words = [within_text(column_name(key)) if "." in key else key for key in axes]
+    words = [labelled(within_text(column_name(key))) if "." in key else key for key in axes]
     if title:
         end = "" if of.endswith((".", "!", "?")) else "."
         about = description.removeprefix(OWN_VALUES).strip()
@@ -258,11 +259,12 @@ def sweep_command(asked: Sweep, folder: Path, command: str = "") -> str:
 def _points(summary: Summary) -> str:
     """At which combinations of other axes values are compared; "" at one."""
     from midflight.plot.common.names import column_name, within_text
+    from midflight.plot.common.style import labelled
     from midflight.plot.results.unfinished import joined
 
     axes = [key for key in summary.others if len(summary.asked.axes[key]) > 1]
     count = math.prod(len(summary.asked.axes[key]) for key in axes)
-    names = [within_text(column_name(key)) if "." in key else key for key in axes]
+    names = [labelled(within_text(column_name(key))) if "." in key else key for key in axes]
     what = "values" if len(axes) == 1 else "combinations"
     return f"{count} {what} of {joined(names)}" if axes else ""
 
@@ -284,16 +286,17 @@ def _joined(text: str) -> str:
 
 def _axis_cells(asked: Sweep) -> Sequence[Sequence[str]]:
     from midflight.plot.common.names import column_name
+    from midflight.plot.common.style import labelled
     from midflight.plot.results.axis import spaced
 
     lines = []
     for key, values in asked.axes.items():
-        values = [spaced(one) for one in values]
+        values = [labelled(spaced(one)) for one in values]
         some = ", ".join(values[:_MOST_VALUES])
         if len(values) > _MOST_VALUES:
             some = f"{', '.join(values[: _MOST_VALUES - 2])}, ... {values[-1]}"
         role = "compared" if key == asked.compare else ""
-        lines.append([column_name(key), str(len(values)), some, role, key])
+        lines.append([labelled(column_name(key)), str(len(values)), some, role, key])
     return [["axis", "number", "values", "", "key"], *lines]
 
 

@@ -13,9 +13,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from midflight.flow_tables import tables_of
 from midflight.meant import did_you_mean
 from midflight.refusal import refusal
 from midflight.run_tables import align, counted, csv_row
+from midflight.simulated import replaced
 
 if TYPE_CHECKING:
     from midflight.sweep import Sweep
@@ -115,6 +117,12 @@ class Summary:
             return (
                 f"No run finished what {self.metric} measures: a later end of the runs{end} gives "
                 f"values, or another metric, such as {other}goodput_bps."
+            )
+        if self.is_instead and not _has_sizes(self.asked, of_runs=True):
+            key = next(key for key in self.asked.axes if _is_whole_flow(key))
+            return (
+                "Transfers have no time, so this is the goodput: the flows have no size, as the "
+                f'values of {key} replace all of a flow; write for example {{size = "3 MB", ...}}.'
             )
         if self.is_instead:
             return (
@@ -375,12 +383,22 @@ class Summary:
         return [head, *lines]
 
 
-def _has_sizes(asked: Sweep) -> bool:
-    """Whether flows of a sweep have sizes, with which they come to an end."""
-    flows = json.loads(asked.scenario)["flows"].values()
-    return any(one.get("size") is not None for one in flows) or any(
-        key.endswith(".size") for key in asked.axes
-    )
+def _has_sizes(asked: Sweep, *, of_runs: bool = False) -> bool:
+    """Whether flows of a sweep's scenario have sizes, with which they come to an end, or an axis
+    gives them some; `of_runs` whether they still do with all axes, which may replace whole flows.
+    """
+    flows, keys = json.loads(asked.scenario)["flows"], [*asked.axes]
+    if of_runs:
+        whole = [key for key in keys if _is_whole_flow(key)]
+        flows = {name: one for name, one in flows.items() if not replaced(f"flows.{name}", whole)}
+        if any("size" in one for key in whole for one in tables_of(asked.axes[key])):
+            return True
+    has_own = any(one.get("size") is not None for one in flows.values())
+    return has_own or any(key.endswith(".size") for key in keys)
+
+
+def _is_whole_flow(key: str) -> bool:
+    return key.startswith("flows.") and key.count(".") == 1
 
 
 def check_by(keys: Sequence[str] | None, asked: Sweep, option: str = "") -> list[str] | None:

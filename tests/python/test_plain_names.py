@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+from html import unescape
 from pathlib import Path
 from typing import Any
 
 import pytest
+from matplotlib.text import Text
 
 from midflight import Flow, Scenario
 from midflight.cli import main
-from midflight.plot import figure_of, plot_delay_cdf, plot_over_time, plot_run
-from midflight.plot.common.plain import plain_of_flows, stack_labels
-from midflight.plot.common.style import looks_of
+from midflight.plot import figure_of, plot_axis, plot_delay_cdf, plot_over_time, plot_run
+from midflight.plot.common.names import column_name, plural_name
+from midflight.plot.common.plain import plain_of_flows, stack_labels, table_titles
+from midflight.plot.common.style import SERIES, looks_of
 from midflight.plot.over_time.panels import shown_panels
 from midflight.plot.over_time.watched import watch
 
@@ -117,6 +120,34 @@ NAMED = {"midflight": "TCP (CUBIC)", "quinn": "quinn (CUBIC)", "aioquic": "aioqu
                 '{stack = "noq", idle = "9 s"}': "noq (CUBIC), 9 s",
             },
         ),
+        # What all tables have is in no name.
+        (
+            {},
+            {
+                "flows.download": [
+                    '{size = "3 MB", scheme = "sack"}',
+                    '{size = "3 MB", stack = "quinn", cc = "bbr"}',
+                ]
+            },
+            {
+                '{size = "3 MB", scheme = "sack"}': "sack (CUBIC)",
+                '{size = "3 MB", stack = "quinn", cc = "bbr"}': "quinn (BBR)",
+            },
+        ),
+        (
+            {},
+            {"flows.*": ['{scheme = "bbr3", size = "1 MB"}', '{scheme = "bbr3", count = 2}']},
+            {
+                '{scheme = "bbr3", size = "1 MB"}': "1 MB",
+                '{scheme = "bbr3", count = 2}': "count 2",
+            },
+        ),
+        # A table replaces the flow with its scheme.
+        (
+            {"flows.download.scheme": "freeze"},
+            {"flows.download": ['{size = "1 MB"}', '{size = "1 MB", scheme = "bbr3"}']},
+            {'{size = "1 MB"}': "sack (CUBIC)", '{size = "1 MB", scheme = "bbr3"}': "bbr3"},
+        ),
         # These names would be the same.
         ({}, {"flows.download": ['{stack = "quinn"}', '{stack = "quinn", cc = "cubic"}']}, {}),
         ({}, {"flows.download.scheme": ["sack", "freeze"]}, {}),
@@ -139,6 +170,103 @@ def test_figures_of_a_sweep_name_stacks_and_tables(tmp_path: Path) -> None:
     shown = " ".join(re.findall(r">([^<>]+)</text>", picture.read_text()))
     assert "against TCP (CUBIC)" in shown
     assert "quinn (CUBIC)" in shown
+
+
+TABLES = [
+    '{size="3 MB", scheme="sack"}',
+    '{size="3 MB", scheme="reno-linux"}',
+    '{size="3 MB", stack="quinn", cc="cubic"}',
+    '{size="3 MB", stack="quinn", cc="bbr"}',
+]
+
+
+def texts_of(picture: Path) -> str:
+    return " ".join(re.findall(r">([^<>]+)</text>", picture.read_text()))
+
+
+def test_flows_that_are_tables_have_one_name_in_figures_and_reports(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    axes = ["--axis", f"flows.download=[{', '.join(TABLES)}]", "--axis", "seed=1,2,3"]
+    axes += ["--axis", "handoffs.0.gap=0.5s,1s", "--compare", "flows.download"]
+    loss = ["--set", "links.lte.loss=uniform 1%"]
+    folder, picture, page = tmp_path / "a", tmp_path / "a.svg", tmp_path / "a.html"
+    assert main(["sweep", "wifi-to-lte", *axes, *loss, "--out", str(folder)]) == 0
+    assert main(["plot", str(folder), "--out", str(picture)]) == 0
+    shown = texts_of(picture)
+    assert "Sender of download" in shown
+    assert "sack (CUBIC)" in shown
+    assert "quinn (BBR)" in shown
+    assert "3 MB" not in shown
+    assert main(["report", str(folder), "--out", str(page)]) == 0
+    words = re.sub(r"<[^>]+>", "", page.read_text().partition("How to repeat this</h2>")[0])
+    said = " ".join(unescape(words).split())
+    assert "Sweep over sender of download and gap" in said
+    assert "Flow download (3 MB)" in said
+    assert "sack (CUBIC), reno-linux, quinn (CUBIC), quinn (BBR)" in said
+    assert "quinn (BBR) is faster" in said
+    assert "quinn (BBR): QUIC: " in said
+    assert "MB, " not in said
+    assert "quinn, " not in said
+    # Labels are for names that are shown, for the scheme, and for tables with any spaces.
+    labels = ["quinn (BBR)=QUIC BBR", "sack=Cubic", f"{TABLES[1]}=a=b", "reno=x"]
+    more = [word for one in labels for word in ("--label", one)]
+    capsys.readouterr()
+    assert main(["plot", str(folder), *more, "--out", str(picture)]) == 0
+    shown = texts_of(picture)
+    assert "QUIC BBR" in shown
+    assert "against Cubic" in shown
+    assert "a=b" in shown
+    assert "sack" not in shown
+    assert "quinn (CUBIC)" in shown
+    notes = [one for one in capsys.readouterr().err.splitlines() if "--label" in one]
+    assert notes == ['midflight: note: --label reno: the figure shows no "reno"']
+
+
+def test_axes_of_tables_are_called_by_what_differs() -> None:
+    titles = table_titles(
+        {
+            "flows.a": ['{scheme = "sack"}', '{stack = "quinn"}'],
+            "flows.*": ['{size = "1 MB"}', '{size = "2 MB"}'],
+            "flows.b": ['{size = "1 MB"}', '{size = "2 MB", scheme = "bbr3"}'],
+            "flows.c": ['{size = "1 MB"}'],
+            "flows.d.scheme": ["sack", "vho"],
+        }
+    )
+    assert titles == {
+        "flows.a": "Sender of a",
+        "flows.*": "Size of all flows",
+        "flows.b": "Settings of b",
+    }
+
+
+def test_congestion_controls_have_the_words_and_looks_of_schemes(tmp_path: Path) -> None:
+    assert column_name("set.congestion") == "Congestion control"
+    assert plural_name("flows.dl.set.congestion") == "congestion controls of dl"
+    axes = ["--axis", "set.congestion=cubic-linux,reno-linux,bbr3", "--axis", "seed=1,2,3"]
+    loss = ["--set", "links.lte.loss=uniform 1%"]
+    folder = tmp_path / "a"
+    assert main(["sweep", "wifi-to-lte", *axes, *loss, "--out", str(folder)]) == 0
+    figure = figure_of(plot_axis, folder, x="set.congestion", y="duration_ns")
+    assert not figure.legends
+    assert figure.axes[0].get_xlabel() == "Congestion control"
+    drawn = {line.get_color() for line in figure.axes[0].lines if line.get_marker() in "o>p"}
+    assert {SERIES[one].colour for one in looks_of(["sack", "reno-linux", "bbr3"])} <= drawn
+    assert "sack" not in " ".join(one.get_text() for one in figure.findobj(Text))
+
+
+def test_flows_without_a_size_have_no_time(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def said(*tables: str) -> str:
+        axis, folder = f"flows.download=[{', '.join(tables)}]", tmp_path / str(len(tables[0]))
+        assert main(["sweep", "wifi-to-lte", "--axis", axis, "--out", str(folder)]) == 0
+        return " ".join(capsys.readouterr().out.split())
+
+    without = said('{scheme="sack"}', '{scheme="bbr3"}')
+    assert "the flows have no size, as the values of flows.download replace all" in without
+    assert "later end" not in without
+    assert "later end" in said('{size="9 GB"}', '{size="8 GB"}')
 
 
 def test_tables_have_the_looks_of_their_senders() -> None:

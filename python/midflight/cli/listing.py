@@ -11,6 +11,7 @@ import typer
 
 from midflight.cli.output import UserError
 from midflight.meant import did_you_mean
+from midflight.run_tables import stack_summary
 
 KINDS = (
     "schemes",
@@ -147,7 +148,7 @@ def stack_entry(stack: dict[str, Any]) -> dict[str, Any]:
     """Return the entry of a QUIC stack."""
     return {
         "name": stack["name"],
-        "summary": f"QUIC: {stack['version']}, unmodified, in virtual time",
+        "summary": stack_summary(stack),
         "cc": stack["cc"],
         "missing": stack["missing"],
     }

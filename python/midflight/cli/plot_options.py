@@ -132,11 +132,22 @@ def read_labels(words: Sequence[str]) -> dict[str, str]:
     """Read other names of lines and links."""
     found: dict[str, str] = {}
     for word in words:
-        name, equals, text = word.partition("=")
+        # A table, as a value of an axis is, has such signs of its own.
+        table, brace, rest = word.rpartition("}=") if word.startswith("{") else ("", "", word)
+        name, equals, text = (table + brace[:1], brace[1:], rest) if brace else word.partition("=")
         if not (name and equals and text):
             raise UserError(f'--label "{word}" is not name=text; write for example sack=CUBIC')
-        found[name] = text
+        found[_as_shown(name)] = text
     return found
+
+
+def _as_shown(name: str) -> str:
+    """A table as sweeps write it, whichever spaces the user has in it; other names as they are."""
+    from midflight.flow_tables import tables_of
+    from midflight.sweep import toml_text
+
+    tables = tables_of([name]) if name.startswith("{") else []
+    return toml_text(tables[0]) if tables else name
 
 
 def note_labels(labels: Mapping[str, str]) -> None:

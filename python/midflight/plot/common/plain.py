@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
 
+from midflight.flow_tables import differing_settings, tables_of
 from midflight.plot.common.names import column_name, within_text
 
 __all__ = [
@@ -16,10 +16,8 @@ __all__ = [
     "plain_labels",
     "plain_of_flows",
     "plain_of_folder",
-    "shared_settings",
     "stack_labels",
     "table_titles",
-    "tables_of",
     "usual_of_folder",
 ]
 
@@ -118,7 +116,7 @@ def stack_labels(scenario: Mapping[str, Any], axes: Mapping[str, Sequence[str]])
         flows = [flow for name, flow in scenario["flows"].items() if rest[0] in ("*", name)]
         if not rest[1:]:
             # A table is the whole flow.
-            told = _differing(tables_of(values))
+            told = differing_settings(tables_of(values))
             for value, table in zip(values, tables_of(values), strict=False):
                 found[value] = _table_name(scenario, table, told, varied)
             continue
@@ -130,42 +128,13 @@ def stack_labels(scenario: Mapping[str, Any], axes: Mapping[str, Sequence[str]])
     return found if len({*found.values()}) == len(found) else {}
 
 
-def tables_of(values: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the tables of TOML that are the values of an axis; none if any of them is no table."""
-    found = []
-    for text in values:
-        try:
-            table = tomllib.loads(f"table = {text}")["table"]
-        except tomllib.TOMLDecodeError:
-            return []
-        if not isinstance(table, dict):
-            return []
-        found.append(table)
-    return found
-
-
-def shared_settings(tables: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the settings that all tables of an axis have, with the same value."""
-    first, *others = tables or [{}]
-    return {
-        key: value
-        for key, value in first.items()
-        if all(key in one and one[key] == value for one in others)
-    }
-
-
-def _differing(tables: Sequence[Mapping[str, Any]]) -> set[str]:
-    """The settings that differ among the tables of an axis."""
-    return {key for one in tables for key in one} - {*shared_settings(tables)}
-
-
 def table_titles(axes: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """Return what axes of flows that are tables are called, by what differs among the tables:
     "Sender of download".
     """
     found = {}
     for key, values in axes.items():
-        told = _differing(tables_of(values)) if key.count(".") == 1 else set()
+        told = differing_settings(tables_of(values)) if key.count(".") == 1 else set()
         if not key.startswith("flows.") or not told:
             continue
         what = "sender" if told <= _OF_SENDER else told.pop() if len(told) == 1 else "settings"
