@@ -12,17 +12,21 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from midflight import MidflightError
 from midflight.cli import main
 from midflight.plot import figure_of, plot_axis, plot_spread
+from midflight.plot.common.coincide import widths_of_joined
 from midflight.plot.common.line_looks import line_looks
 from midflight.plot.common.style import SERIES
 from midflight.plot.results.axis import axis_data, lines_name
 from midflight.plot.results.compared import usual_ends
-from midflight.plot.results.dodge import beside, dodge, most_beside
+from midflight.plot.results.dodge import beside, dodge, has_seen, whiskers_of
+from midflight.plot.results.spans import Span, draw_span
 from midflight.plot.results.spread import spread_of
 from midflight.results import ratio_ci
 from test_over_time import rows_of
@@ -274,65 +278,162 @@ def test_names_have_capitals_at_the_beginning_only() -> None:
     assert remark == "Z: c; pooled: 2 one-way delays of lte"
 
 
-def test_only_marks_that_touch_stand_side_by_side() -> None:
+def test_only_whiskers_that_cover_each_other_stand_side_by_side() -> None:
     inf, nan = float("inf"), float("nan")
     lines = [
-        [(1.0, 0.0, 1.0), (2.0, 5.0, 5.0), (3.0, 1.0, inf)],
-        [(1.0, 9.0, 9.5), (2.0, 5.2, 5.2), (3.0, inf, inf)],
+        [(1.0, 0.0, 1.0), (2.0, 5.0, 6.0), (3.0, 1.0, inf)],
+        [(1.0, 9.0, 9.8), (2.0, 5.2, 5.4), (3.0, inf, inf)],
         [(1.0, 0.9, 3.0), (2.0, nan, nan), (3.0, -inf, inf)],
     ]
-    assert beside(lines, 0.5) == [-1.0, 0.0, 1.0]
-    assert beside(lines[:1], 0.5) == [0.0]
-    # One that touches none stands at its numbers.
-    far = [(1.0, 20.0, 21.0), (2.0, 20.0, 21.0)]
-    assert beside([lines[0][:2], far, lines[1][:2]], 0.5) == [-0.5, 0.0, 0.5]
-    assert most_beside([-0.5, 0.0, 0.5]) == 2
-    assert most_beside([0.0]) == 1
+    # The second one of the second line is within its marker.
+    assert beside(lines, 0.5) == [[-0.5, 0.0, -1.0], [0.0, 0.0, 0.0], [0.5, 0.0, 1.0]]
+    assert beside(lines[:1], 0.5) == [[0.0] * 3]
+    found = whiskers_of(lines, 0.5, 3.5, is_log=False)
+    assert found.at[1].tolist() == [1.0, 2.0, 3.0]
+    assert found.at[0][1] == 2.0
+    assert found.at[0][0] < 1.0 < found.at[2][0]
+    assert has_seen([[(1.0, 2.0, 2.6)]], 0.5, bands=False)
+    assert not has_seen([[(1.0, 2.0, 2.4), (2.0, nan, nan)]], 0.5, bands=False)
+    assert has_seen([[(1.0, 2.0, 2.4)]], 0.5, bands=True)
 
 
 @pytest.mark.parametrize("lines", [2, 4, 9])
 @pytest.mark.parametrize("is_log", [False, True])
-def test_caps_of_whiskers_are_narrower_than_the_way_between_lines(lines: int, is_log: bool) -> None:
+def test_caps_of_whiskers_are_narrower_than_the_way_between_them(lines: int, is_log: bool) -> None:
     places = [1.0, 2.0, 4.0, 8.0]
     apart = dodge(places, lines, 3.5, is_log=is_log)
     ends = [math.log(one) if is_log else one for one in (places[0], places[-1])]
     step_pt = apart.step / (ends[1] - ends[0]) * (3.5 - 0.8) * 72
     assert 0 < 2 * apart.cap_pt < step_pt
-    # Together little, so that curves keep their form.
+    # Close to the number, and far from the next one.
     assert step_pt <= 4.01
-    assert (lines - 1) * step_pt < 9.01
+    assert (lines - 1) * step_pt / 2 < 4.01
     nearest = math.log(2) if is_log else 1.0
-    assert lines * apart.step < nearest
+    assert (lines - 1) * apart.step / 2 < nearest / 8 + 1e-9
 
 
-def test_points_far_apart_stand_at_their_number() -> None:
+def test_lines_go_through_their_numbers_and_whiskers_stand_close_to_them() -> None:
     columns = compared({})
     columns["ratio"] = [-0.2 if one == "freeze" else 0.4 for one in columns["value"]]
-    columns["ratio_low"] = [one - 0.01 for one in columns["ratio"]]
-    columns["ratio_high"] = [one + 0.01 for one in columns["ratio"]]
+    columns["ratio_low"] = [one - 0.1 for one in columns["ratio"]]
+    columns["ratio_high"] = [one + 0.1 for one in columns["ratio"]]
     rows = [place for place, delay in enumerate(columns[DELAY]) if delay == "10ms"]
     columns = {name: [values[row] for row in rows] for name, values in columns.items()}
+    numbers = [1.0, 2.0, 4.0, 6.0]
     axes = interval(columns, by=["value"])
     drawn = [line for line in axes.lines if line.get_label() in SCHEMES]
-    assert [line.get_xdata().tolist() for line in drawn] == [[1.0, 2.0, 4.0, 6.0]] * 2
-    columns["ratio_high"] = [1.0] * len(rows)
+    assert [line.get_xdata().tolist() for line in drawn] == [numbers] * 2
+    assert whiskers_at(axes) == [numbers] * 2
+    # At one number they would cover each other.
+    columns["ratio_high"] = [
+        1.0 if gap == "4s" else one
+        for gap, one in zip(columns[GAP], columns["ratio_high"], strict=True)
+    ]
     axes = interval(columns, by=["value"])
-    # Markers stand aside with their whiskers.
     drawn = [line for line in axes.lines if line.get_label() in SCHEMES]
+    assert [line.get_xdata().tolist() for line in drawn] == [numbers] * 2
     one, two = whiskers_at(axes)
-    assert [line.get_xdata().tolist() for line in drawn] == [one, two]
-    assert all(a < at < b for a, at, b in zip(one, [1.0, 2.0, 4.0, 6.0], two, strict=True))
+    assert 4.0 - 1 / 8 <= one[2] < 4.0 < two[2] <= 4.0 + 1 / 8
+    assert [*one[:2], one[3]] == [*two[:2], two[3]] == [1.0, 2.0, 6.0]
     # Medians and quartiles, too.
     for above, is_aside in ((0.0, True), (9e9, False)):
         table = {
             "x": [1, 1, 2, 2] * 2,
             "s": [*"aaaabbbb"],
-            "duration_ns": [1e9, 2e9, 1e9, 2e9] + [above + one for one in (1e9, 2e9, 1e9, 2e9)],
+            "duration_ns": [1e9, 3e9, 1e9, 3e9] + [above + one for one in (1e9, 3e9, 1e9, 3e9)],
         }
         (axes,) = figure_of(plot_axis, table, x="x", y="duration_ns", by=["s"]).axes
-        first = next(line for line in axes.lines if line.get_label() == "a")
-        assert (first.get_xdata().tolist() == [1.0, 2.0]) != is_aside
-        assert whiskers_at(axes)[0] == first.get_xdata().tolist()
+        first = next(line for line in axes.lines if str(line.get_label()).startswith("a"))
+        assert first.get_xdata().tolist() == [1.0, 2.0]
+        assert (whiskers_at(axes)[0] != [1.0, 2.0]) == is_aside
+
+
+def of_places(count: int, apart_ns: float, lines: str = "ab") -> dict[str, list[Any]]:
+    """Times at so many numbers of lines that are this far apart, with quartiles of 4 s."""
+    times = [10e9, 12e9, 14e9, 16e9, 18e9]
+    each = [(x, line, one) for line in lines for x in range(1, count + 1) for one in times]
+    return {
+        "a.x": [f"{x}s" for x, _, _ in each],
+        "s": [line for _, line, _ in each],
+        "duration_ns": [one + x * 1e9 + lines.index(line) * apart_ns for x, line, one in each],
+    }
+
+
+@pytest.mark.parametrize(("count", "is_band"), [(7, False), (8, True)])
+def test_intervals_over_many_numbers_are_bands_as_quartiles_are(count: int, is_band: bool) -> None:
+    table = of_places(count, 1e9)
+    mean = figure_of(plot_spread, table, "interval", x="a.x", value="duration_ns", by=["s"])
+    median = figure_of(plot_axis, table, x="a.x", y="duration_ns", by=["s"])
+    for figure in (mean, median):
+        (axes,) = figure.axes
+        bands = [one for one in axes.collections if isinstance(one, PolyCollection)]
+        assert len(bands) == (2 if is_band else 0)
+        assert (len(axes.collections) - len(bands)) == (0 if is_band else 2)
+        for one in (line for line in axes.lines if line.get_label() in ("a", "b")):
+            assert one.get_xdata().tolist() == [float(x) for x in range(1, count + 1)]
+
+
+def test_a_place_without_neighbours_has_a_whisker_among_bands() -> None:
+    x = np.arange(4.0)
+    ends = np.array([1.0, 1.0, np.nan, 1.0])
+    axes = Figure().add_subplot()
+    draw_span(axes, Span(x, x, x - ends, x + ends), SERIES[0], x, 2.0, bands=True)
+    (whisker,) = [one for one in axes.collections if isinstance(one, LineCollection)]
+    assert [one[0, 0] for one in whisker.get_segments()] == [3.0]
+    (band,) = [one for one in axes.collections if isinstance(one, PolyCollection)]
+    assert band.get_paths()[0].vertices[:, 0].max() == 1.0
+
+
+@pytest.mark.parametrize("kind", ["median", "interval"])
+@pytest.mark.parametrize("yscale", ["linear", "log"])
+def test_a_line_that_others_cover_is_wide_beneath_them(kind: str, yscale: str) -> None:
+    def drawn(apart_ns: float) -> tuple[list[float], list[str]]:
+        table = of_places(5, apart_ns)
+        if kind == "median":
+            how: Any = {"x": "a.x", "y": "duration_ns", "by": ["s"]}
+            figure = figure_of(plot_axis, table, yscale=yscale, **how)
+        else:
+            how = {"x": "a.x", "value": "duration_ns", "by": ["s"]}
+            figure = figure_of(plot_spread, table, kind, yscale=yscale, **how)
+        (axes,) = figure.axes
+        lines = [one for one in axes.lines if str(one.get_label())[0] in "ab"]
+        handles = figure.legends[0].get_lines()
+        assert len({one.get_linewidth() for one in handles}) == 1
+        return [one.get_linewidth() for one in lines], [str(one.get_label()) for one in lines]
+
+    # By 1 ns, and not at all.
+    for apart in (1.0, 0.0):
+        (wide, narrow), names = drawn(apart)
+        assert wide > 2 * narrow
+        assert names == ["a", "b" if apart else "b (same as a)"]
+    (one, two), _ = drawn(2e9)
+    assert one == two
+
+
+def test_changes_below_0_that_coincide_are_seen() -> None:
+    lines = [([1.0, 2.0, 3.0], [-30.0, -20.0, -10.0]), ([1.0, 2.0, 3.0], [-30.1, -20.1, -10.1])]
+    how: Any = {"log_x": False, "log_y": False}
+    wide, narrow = widths_of_joined(lines, (-40.0, 0.0), 1.0, **how)
+    assert wide > 2 * narrow
+    assert widths_of_joined(lines, (-30.1, -29.1), 1.0, **how) == [1.0] * 2
+    # A line that is elsewhere does not count, nor one without values.
+    assert (
+        widths_of_joined([lines[0], ([4.0, 5.0], [-30.0, -30.0])], (-40.0, 0.0), 1.0, **how)
+        == [1.0] * 2
+    )
+    assert widths_of_joined([lines[0], ([], [])], (-40.0, 0.0), 1.0, **how) == [1.0] * 2
+
+
+@pytest.mark.parametrize(("spread_ns", "is_seen"), [(1e6, False), (8e9, True)])
+def test_quartiles_are_named_only_if_they_are_seen(spread_ns: float, is_seen: bool) -> None:
+    table = {
+        "x": ["1s", "2s"] * 3,
+        "duration_ns": [10e9 + one * spread_ns for one in (0, 0, 0.5, 0.5, 1, 1)],
+    }
+    (axes,) = figure_of(plot_axis, table, x="x", y="duration_ns").axes
+    said = said_in(axes)
+    assert ("medians and quartiles of 3 values" in said) == is_seen
+    assert ("medians of 3 values" in said) != is_seen
 
 
 def whiskers_at(axes: Any) -> list[list[float]]:

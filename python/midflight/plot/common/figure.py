@@ -11,6 +11,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from midflight.plot.common.coincide import usual_line
 from midflight.plot.common.legends import legend
 from midflight.plot.common.line_looks import line_named_by
 from midflight.plot.common.options import (
@@ -232,7 +233,8 @@ def label_axes(
             for name, one in (entries or {}).items()
             if isinstance(one, Line2D) and one.get_marker() == "None"
         ]
-        entries = entries or dict(zip(labels, handles, strict=True))
+        usual = (usual_line(one) for one in handles)
+        entries = entries or dict(zip(labels, usual, strict=True))
         # A share is at most 1, and chosen ends stay.
         is_fixed = kind.endswith("cdf") or bool(choice is not None and choice.ylim)
         above: Any = {"loc": "outside upper center", "may_grow": not is_fixed}

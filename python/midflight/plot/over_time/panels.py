@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+from midflight.plot.common.coincide import usual_line
 from midflight.plot.common.figure import (
     SMALL_PT,
     Dress,
@@ -89,7 +90,6 @@ from midflight.plot.over_time.strokes import (
     row_height,
     rows_of,
     share_above,
-    usual_line,
 )
 from midflight.plot.over_time.teeth import without_teeth
 from midflight.plot.over_time.together import (
@@ -519,7 +519,7 @@ def _figure(
 
         entries = joined_timeouts(dict(sorted(entries.items(), key=order)) | bands)
         entries = {
-            f"{name} (same as {same[name]})" if name in same else name: usual_line(handle)
+            f"{name} (same as {same[name]})" if name in same else name: usual_line(handle, LINE_PT)
             if name in lines
             else handle
             for name, handle in entries.items()

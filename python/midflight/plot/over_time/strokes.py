@@ -35,7 +35,6 @@ __all__ = [
     "row_height",
     "rows_of",
     "share_above",
-    "usual_line",
 ]
 
 #: The height of a panel in inches.
@@ -76,18 +75,6 @@ class Stroke(NamedTuple):
 def is_stroked(one: Curve) -> bool:
     """Whether a curve is the line of a flow or of a run, and no link's."""
     return one.draw in STROKED and one.look is not None
-
-
-def usual_line(handle: Any) -> Any:
-    """A line for the legend, as wide as one is where no other one coincides with it."""
-    from matplotlib.lines import Line2D
-
-    if not isinstance(handle, Line2D):
-        return handle
-    found = Line2D([], [])
-    found.update_from(handle)
-    found.set_linewidth(LINE_PT)
-    return found
 
 
 def _look_of(one: Curve) -> Look:

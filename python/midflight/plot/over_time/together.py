@@ -1,8 +1,7 @@
 """Lines that lie over each other in figures over time: their styles and widths, and runs that are
 the same.
 
-The throughputs of several schemes on a full link coincide. In a panel where lines do, the first one
-is wide and each further one, above it, is narrower, so that all of them are seen, also in grey. A
+The throughputs of several schemes on a full link coincide (`midflight.plot.common.coincide`). A
 wide line would fill narrow spikes: lines with many are nearly as wide as others, and the first one
 is seen in the gaps of the dashes above it.
 """
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from midflight.plot.common.coincide import NEAR, first_of, groups_of, narrower
 from midflight.plot.common.line_looks import look_of
 
 if TYPE_CHECKING:
@@ -21,16 +21,13 @@ if TYPE_CHECKING:
 
 __all__ = ["LINE_PT", "LineStyle", "repeated_lines", "styles_of", "take_turns", "widths_of"]
 
-#: The widths in points of a line, and of the last and the first one of two and of more that
-#: coincide.
-LINE_PT, _LAST, _FIRST_OF_TWO, _FIRST = 1.1, 0.9, 2.1, 2.5
+#: The width of a line in points.
+LINE_PT = 1.1
 #: The width of the first line in points if more than a share of the time is in spikes that are
 #: narrower than two of the widest lines, and higher than a share of the panel's values.
 _FIRST_OF_SPIKES, _MOST_SPIKES, _NARROW, _HIGH = 1.4, 0.06, 2.0, 0.06
-#: Lines that are nearer than this share of a panel's values cannot be told apart; two that are for
-#: this share of the time coincide, as seen at so many instants. Where both are 0, as in an outage,
-#: they lie on the axis, and nobody asks which is which.
-_NEAR, _SHARE, _INSTANTS = 0.015, 0.6, 500
+#: The number of instants at which lines are compared.
+_INSTANTS = 500
 
 #: Lines of which two have values for no more than this share of the time follow each other.
 _BOTH = 0.05
@@ -65,26 +62,18 @@ def widths_of(lines: Sequence[Curve], *, is_log: bool = False, point_s: float = 
     if len(lines) < 2 or not len(known):
         return found
     reach = float(np.ptp(known) if is_log else np.abs(known).max())
-    near = _NEAR * reach
-    group = list(range(len(lines)))
-    for second in range(len(lines)):
-        for first in range(second):
-            both = np.isfinite(values[first]) & np.isfinite(values[second])
-            if not is_log:
-                both &= np.maximum(values[first], values[second]) > near
-            apart = np.abs(values[first][both] - values[second][both])
-            if len(apart) and np.mean(apart <= near) > _SHARE:
-                group = [group[first] if one == group[second] else one for one in group]
-    for number in {*group}:
-        members = [place for place, one in enumerate(group) if one == number]
-        first_pt = _FIRST_OF_TWO if len(members) == 2 else _FIRST
+    near = NEAR * reach
+    # Where both are 0, as in an outage, they lie on the axis, and nobody asks which is which.
+    for members in groups_of(values, near, above=-np.inf if is_log else near):
+        if len(members) < 2:
+            continue
+        first_pt = first_of(len(members))
         # So many of the instants are a spike that the line would fill.
         narrow = round(_NARROW * first_pt * point_s / max(at[1] - at[0], 1e-12))
         if max(_spikes(values[one], narrow, _HIGH * reach) for one in members) > _MOST_SPIKES:
             first_pt = _FIRST_OF_SPIKES
-        for place, member in enumerate(members if len(members) > 1 else ()):
-            share = (len(members) - 1 - place) / (len(members) - 1)
-            found[member] = float(_LAST * (first_pt / _LAST) ** share)
+        for member, width in zip(members, narrower(len(members), first_pt), strict=True):
+            found[member] = width
     return found
 
 

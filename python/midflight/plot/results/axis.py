@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from midflight.plot.common.coincide import widths_of_joined
 from midflight.plot.common.figure import Dress, check_dress, label_axes, write_figure
 from midflight.plot.common.line_looks import few_entries, line_looks, line_named_by, schemes_apart
 from midflight.plot.common.names import SCALES, column_name, plural_name, with_unit, within_text
@@ -34,20 +35,19 @@ from midflight.plot.common.style import (
 from midflight.plot.results.alike import alike, named_alike
 from midflight.plot.results.dodge import (
     Apart,
-    beside,
-    dodge,
+    Whiskers,
+    has_seen,
     marker_high,
-    most_beside,
     side_by_side_at_names,
+    whiskers_of,
 )
 from midflight.plot.results.line_names import one_line_name
 from midflight.plot.results.medians import (
-    LEAST_FOR_BANDS,
+    MEDIANS_PT,
     Line,
-    draw_band,
     draw_medians,
-    draw_spread,
     has_few_medians,
+    quartiles_over,
 )
 from midflight.plot.results.quartiles import mark_endless
 from midflight.plot.results.scales import (
@@ -60,6 +60,7 @@ from midflight.plot.results.scales import (
     set_log,
     tick_places,
 )
+from midflight.plot.results.spans import draw_span, takes_bands
 from midflight.plot.results.tables import (
     Columns,
     TableSource,
@@ -127,8 +128,6 @@ _UNITS: Sequence[Mapping[str, float]] = (
 _QUANTITY = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-z/%]*)\s*")
 #: Words before a number.
 _WORDS = re.compile(r"(?:[A-Za-z][\w-]*\s+)+(?=[-+.\d])")
-#: With more bands each is fainter.
-_MOST_STRONG_BANDS = 3
 #: Flows that are taken together are named up to this number.
 _MOST_FLOWS = 3
 #: The room between two numbers below an axis, and the height of a name, in points.
@@ -632,41 +631,38 @@ def axis_figure(
         top = max(finite, default=1.0) * (1.3 if log_y else 1.06) or 1.0
         low = min(one for one in finite if one > 0) / 1.3 if log_y else 0.0
         over = beyond(low, top, is_log=log_y)
-        values = max((len(line.x) for line in data.lines), default=0)
-        bands = not has_names and values >= LEAST_FOR_BANDS
+        bands = takes_bands(max((len(one.x) for one in data.lines), default=0), has_names=has_names)
         lines = max(1, len(data.lines))
-        # With one value at each place there are no quartiles, and nothing to stand side by side.
-        spread = any(runs > 1 for line in data.lines for runs in line.runs)
-        drawn_x: list[float] = []
+        # With one value at each place there are no quartiles.
+        is_spread = any(runs > 1 for line in data.lines for runs in line.runs)
         same = alike((line.label, repr((line.x, line.values))) for line in data.lines)
         keys, labels = [line.key for line in data.lines], [line.label for line in data.lines]
         looks = [look for look, _ in line_looks(data.by, keys, labels)]
         drawn = list(zip(data.lines, looks, strict=True))
         if schemes := schemes_apart(data.axis[0], data.categories, data.lines):
             drawn = [(line, look) for line, look, _ in schemes]
-        middle = (len(data.lines) - 1) / 2
-        asides = [number - middle for number in range(len(data.lines))]
-        if not has_names and not bands:
-            asides = _asides(data, low, top, height, is_log=log_y)
-        apart = Apart(0.0)
-        if has_names and not schemes:
+        marks = _marks(data, low, is_log=log_y)
+        marker = marker_high(math.log(top / low) if log_y else top - low, height)
+        widths, apart = [MEDIANS_PT] * len(drawn), Apart(0.0)
+        if not has_names:
+            whiskers = whiskers_of(marks, marker, width, is_log=log_x)
+            medians = [(one.x, [point.median for point in one.points]) for one in data.lines]
+            widths = widths_of_joined(medians, (low, top), MEDIANS_PT, log_x=log_x, log_y=log_y)
+        elif not schemes:
             apart = side_by_side_at_names(min(0.17, 0.6 / lines), len(data.categories or ()), width)
-        elif spread and not has_names:
-            apart = dodge(places, most_beside(asides), width, is_log=log_x)
         for number, (line, look) in enumerate(drawn):
-            offset = 0.0 if schemes else asides[number] * apart.step
-            at = np.array(line.x)
-            aside = at * np.exp(offset) if log_x else at + offset
-            # Each marker is on its whisker.
-            x = at if bands else aside
-            drawn_x += x.tolist()
+            x = np.array(line.x)
+            if has_names:
+                # Names have no room between them that says anything.
+                x = x + (number - (len(drawn) - 1) / 2) * apart.step
+                whiskers = Whiskers([x] * len(drawn), apart.cap_pt)
+            at, cap_pt = whiskers.at[number], whiskers.cap_pt
             named = replace(line, label=named_alike(line.label, same))
-            draw_medians(axes, named, look, x, number, joined=not has_names)
-            if bands:
-                draw_band(axes, line, look, at, over, strong=len(data.lines) <= _MOST_STRONG_BANDS)
-            else:
-                draw_spread(axes, line, look, x, over, apart.cap_pt)
-            mark_endless(axes, aside, np.array([one[2] for one in line.points]), top, look)
+            how: Any = {"joined": not has_names, "width_pt": widths[number]}
+            draw_medians(axes, named, look, x, number, **how)
+            span = quartiles_over(line, over)
+            draw_span(axes, span, look, at, cap_pt, bands=bands, lines=lines)
+            mark_endless(axes, at, np.array([one[2] for one in line.points]), top, look)
         if log_y:
             set_log(axes.yaxis, low, top)
         else:
@@ -676,11 +672,14 @@ def axis_figure(
             axes.set_yticks([])
         if data.categories is not None:
             name_categories(axes, data.categories, width)
-        elif log_x:
-            set_log(axes.xaxis, *place_limits([*places, *drawn_x], 0.05, is_log=True), places)
         else:
-            beside = spread and not bands
-            axes.set_xlim(*place_limits([*places, *drawn_x], 0.05, is_log=False, wide=beside))
+            around = [*places, *(one for line in whiskers.at for one in line.tolist())]
+            wide = is_spread and not bands
+            limits = place_limits(around, 0.05, is_log=log_x, wide=wide)
+            if log_x:
+                set_log(axes.xaxis, *limits, places)
+            else:
+                axes.set_xlim(*limits)
         if data.categories is None:
             tick_places(axes.xaxis, places, width)
         label_axes(
@@ -692,7 +691,7 @@ def axis_figure(
             title=title,
             kind="median",
             x_refused="the axis has names" if has_names else "",
-            detail=_detail(data, is_spread=spread),
+            detail=_detail(data, is_spread=is_spread, is_seen=has_seen(marks, marker, bands=bands)),
             entries=few_entries(data.by, keys, looks),
             seen=(places, finite),
             units=(data.axis[1], data.measure[1]),
@@ -700,7 +699,7 @@ def axis_figure(
     return figure
 
 
-def _detail(data: AxisData, *, is_spread: bool) -> str:
+def _detail(data: AxisData, *, is_spread: bool, is_seen: bool) -> str:
     """What the lines are, of how many values if all are of as many, and what arrows are."""
     points = [point for line in data.lines for point in line.points]
     if not any(math.isfinite(value) for point in points for value in point):
@@ -711,7 +710,8 @@ def _detail(data: AxisData, *, is_spread: bool) -> str:
         counts = {runs for line in data.lines for runs in line.runs}
         # Where axes are pooled, their numbers of values are named.
         is_named = len(counts) > 1 or data.pooled.startswith("pooled")
-        words.append(f"medians and quartiles{'' if is_named else f' of {min(counts)} values'}")
+        what = "medians and quartiles" if is_seen else "medians"
+        words.append(f"{what}{'' if is_named else f' of {min(counts)} values'}")
     if any(math.isinf(point.q3) for point in points):
         runs = "25 % of the runs or more" if is_spread else "runs"
         words.append(f"arrows: {runs} did not finish")
@@ -724,19 +724,18 @@ def _detail(data: AxisData, *, is_spread: bool) -> str:
     return "; ".join(filter(None, [*words, data.pooled]))
 
 
-def _asides(
-    data: AxisData, low: float, top: float, height_in: float, *, is_log: bool
-) -> list[float]:
-    """How far lines stand from their numbers, in steps, on an axis of values with these ends."""
+def _marks(data: AxisData, low: float, *, is_log: bool) -> list[list[tuple[float, float, float]]]:
+    """The numbers of each line with the ends of its quartiles there, as an axis of values that
+    begins at `low` shows them.
+    """
 
     def up(value: float) -> float:
         return math.log(max(value, low)) if is_log else value
 
-    marks = [
+    return [
         [(x, up(one.q1), up(one.q3)) for x, one in zip(line.x, line.points, strict=True)]
         for line in data.lines
     ]
-    return beside(marks, marker_high(up(top) - up(low), height_in))
 
 
 def axis_rows(data: AxisData) -> Iterator[Sequence[object]]:

@@ -1,4 +1,8 @@
-"""Where markers and whiskers of several lines stand that belong to the same number of an axis."""
+"""Where whiskers stand: at their numbers, or a little aside where they would cover each other.
+
+Markers and the lines through them are at their numbers always, as a line through points aside would
+show jumps where there are none.
+"""
 
 from __future__ import annotations
 
@@ -8,48 +12,68 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 __all__ = [
     "Apart",
+    "Whiskers",
     "beside",
     "dodge",
+    "has_seen",
     "marker_high",
-    "most_beside",
     "side_by_side_at_names",
+    "whiskers_of",
 ]
 
 #: The height of a marker, and the room above and below the values, in points.
 _MARKER_PT, _AROUND_PT = 5.0, 80.0
 
-#: Lines with the same x stand so far apart, in points, where there is room, ...
+#: Whiskers that would cover each other stand so far apart, in points, where there is room, ...
 _APART_PT = 4.0
-#: ... the outer ones no farther than this from each other, so that curves keep their form, ...
-_MOST_APART_PT = 9.0
-#: ... and take up no more than this share of the way to the next x.
-_SHARE_OF_STEP = 0.6
+#: ... none farther than this from its number, ...
+_MOST_ASIDE_PT = 4.0
+#: ... and than this share of the way to the next number.
+_SHARE_OF_WAY = 1 / 8
 #: Half the width of the caps of whiskers, in points, and its share of the way to the next whisker.
 _CAP_PT, _CAP_SHARE = 2.2, 0.35
+#: Whiskers that are this share of the height of a marker apart do not cover each other.
+_GAP = 0.2
+#: A band is seen if it is as wide as this share of the height of a marker.
+_SEEN_BAND = 0.25
 
 
 class Apart(NamedTuple):
-    """The way between two lines at one place, in the unit of the axis or of its logarithm, and half
-    the width of the caps of their whiskers, in points, so that these do not overlap.
+    """The way between two whiskers at one place, in the unit of the axis or of its logarithm, and
+    half the width of their caps, in points, so that these do not overlap.
     """
 
     step: float
     cap_pt: float = _CAP_PT
 
 
-def dodge(places: Iterable[float], lines: int, width_in: float, *, is_log: bool) -> Apart:
-    """Return how far apart so many lines stand whose whiskers touch at some number, in a figure so
-    wide. Each marker is on its whisker, and the lines go through the markers.
+class Whiskers(NamedTuple):
+    """The places of the whiskers of each line, and half the width of their caps, in points."""
+
+    at: Sequence[NDArray[np.float64]]
+    cap_pt: float = _CAP_PT
+
+
+#: A number, and the ends of the whisker there.
+_Mark = tuple[float, float, float]
+
+
+def dodge(places: Iterable[float], most: int, width_in: float, *, is_log: bool) -> Apart:
+    """Return how far apart whiskers stand of which so many would cover each other at some number,
+    in a figure so wide.
     """
     values = sorted({math.log(x) if is_log else x for x in places})
-    if len(values) < 2 or lines < 2:
+    if len(values) < 2 or most < 2:
         return Apart(0.0)  # One number, written in two units.
     point = (values[-1] - values[0]) / _room_pt(width_in)
     nearest = min(b - a for a, b in pairwise(values))
-    most_pt = min(_APART_PT, _MOST_APART_PT / (lines - 1))
-    step = min(most_pt * point, _SHARE_OF_STEP * nearest / lines)
+    aside = min(_MOST_ASIDE_PT * point, _SHARE_OF_WAY * nearest)
+    step = min(_APART_PT * point, 2 * aside / (most - 1))
     return Apart(step, _cap_pt(step / point))
 
 
@@ -75,34 +99,51 @@ def marker_high(extent: float, height_in: float) -> float:
     return extent * _MARKER_PT / max(36.0, 72 * height_in - _AROUND_PT)
 
 
-def beside(lines: Sequence[Sequence[tuple[float, float, float]]], marker: float) -> list[float]:
-    """Return how far each line stands from its numbers, in steps of `dodge`.
+def has_seen(lines: Sequence[Sequence[_Mark]], marker: float, *, bands: bool) -> bool:
+    """Whether any whisker is longer than a marker is high, or any band so wide that it is seen."""
+    least = marker * (_SEEN_BAND if bands else 1.0)
+    return any(high > low + least for line in lines for _, low, high in line)
 
-    A mark is a number and the ends of a whisker there; markers are so high. Lines with marks that
-    would touch at some number stand side by side at all of them, in their order, so that each keeps
-    its form; others stand at their numbers.
+
+def beside(lines: Sequence[Sequence[_Mark]], marker: float) -> list[list[float]]:
+    """Return how far each whisker of each line stands from its number, in steps of `dodge`.
+
+    At each number those that would cover each other stand side by side in the order of the lines;
+    others are at the number, as are those that are hidden by a marker, which is so high.
     """
-    # The lines with which each stands together.
-    together = [{number} for number in range(len(lines))]
-    marks: defaultdict[float, list[tuple[float, float, int]]] = defaultdict(list)
+    found = [[0.0] * len(line) for line in lines]
+    marks: defaultdict[float, list[tuple[float, float, int, int]]] = defaultdict(list)
     for number, line in enumerate(lines):
-        for x, low, high in line:
-            if not (math.isnan(low) or math.isnan(high)):
-                marks[x].append((low, high, number))
+        for place, (x, low, high) in enumerate(line):
+            # Not a number: there is no whisker.
+            if high > low + marker or high == low == math.inf:
+                marks[x].append((low, high, number, place))
     for each in marks.values():
-        top, below = -math.inf, -1
-        for low, high, number in sorted(each):
-            if below >= 0 and low <= top + marker:
-                found = together[below] | together[number]
-                for one in found:
-                    together[one] = found
-            if high >= top or below < 0:
-                top, below = high, number
-    return [
-        sorted(found).index(number) - (len(found) - 1) / 2 for number, found in enumerate(together)
-    ]
+        together: list[list[tuple[int, int]]] = []
+        top = -math.inf
+        for low, high, number, place in sorted(each):
+            if not together or low > top + _GAP * marker:
+                together.append([])
+            together[-1].append((number, place))
+            top = max(top, high)
+        for one in together:
+            for order, (number, place) in enumerate(sorted(one)):
+                found[number][place] = order - (len(one) - 1) / 2
+    return found
 
 
-def most_beside(asides: Sequence[float]) -> int:
-    """Return how many lines stand side by side at the most."""
-    return round(2 * max(asides, default=0.0)) + 1
+def whiskers_of(
+    lines: Sequence[Sequence[_Mark]], marker: float, width_in: float, *, is_log: bool
+) -> Whiskers:
+    """Return where the whiskers of a figure over numbers stand; it is so wide, and its markers are
+    so high in the unit of the ends.
+    """
+    steps = beside(lines, marker)
+    most = round(2 * max((one for line in steps for one in line), default=0.0)) + 1
+    apart = dodge([x for line in lines for x, _, _ in line], most, width_in, is_log=is_log)
+    found = []
+    for line, asides in zip(lines, steps, strict=True):
+        at = np.array([x for x, _, _ in line], dtype=np.float64)
+        aside = apart.step * np.array(asides, dtype=np.float64)
+        found.append(at * np.exp(aside) if is_log else at + aside)
+    return Whiskers(found, apart.cap_pt)

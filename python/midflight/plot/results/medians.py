@@ -1,4 +1,4 @@
-"""The marks of medians and quartiles over an axis: markers and lines, bands, and whiskers."""
+"""The lines of medians over an axis, and their quartiles."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from midflight.plot.common.coincide import marker_share
 from midflight.plot.common.style import Look
-from midflight.plot.results.quartiles import draw_whiskers
 from midflight.plot.results.scales import open_edges
+from midflight.plot.results.spans import LEAST_FOR_BANDS, Span
 from midflight.results import Quartiles
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
-    "LEAST_FOR_BANDS",
+    "MEDIANS_PT",
     "Line",
-    "draw_band",
     "draw_medians",
-    "draw_spread",
     "has_few_medians",
+    "quartiles_over",
 ]
 
-#: With fewer values whiskers are clearer than bands.
-LEAST_FOR_BANDS = 8
+#: The width of a line in points.
+MEDIANS_PT = 1.0
 _MOST_MARKERS = 25
 
 
@@ -53,16 +53,27 @@ def has_few_medians(lines: Sequence[Line]) -> bool:
     return 2 * sum(map(math.isinf, medians)) > len(medians)
 
 
-def _shown(line: Line, over: float) -> Any:
-    """Lower quartiles, medians and upper quartiles; infinite values are `over` the axes."""
-    return np.minimum(np.array(line.points, dtype=float).reshape(-1, 3), over).T
+def quartiles_over(line: Line, over: float) -> Span:
+    """The quartiles of one series around its medians; infinite values are `over` the axes."""
+    q1, median, q3 = np.minimum(np.array(line.points, dtype=float).reshape(-1, 3), over).T
+    return Span(np.array(line.x, dtype=float), median, q1, q3)
 
 
-def draw_medians(axes: Axes, line: Line, look: Look, x: Any, number: int, *, joined: bool) -> None:
-    """Draw the medians of one series.
+def draw_medians(
+    axes: Axes,
+    line: Line,
+    look: Look,
+    x: Any,
+    number: int,
+    *,
+    joined: bool,
+    width_pt: float = MEDIANS_PT,
+) -> None:
+    """Draw the medians of one series with a line so wide.
 
     Between names there is nothing, so that a line over names is not `joined`.
     """
+    size = 0.75 if len(x) >= LEAST_FOR_BANDS else 1.0
     every = max(1, math.ceil(len(x) / _MOST_MARKERS))
     medians = np.array([point.median for point in line.points], dtype=float)
     drawn = axes.plot(
@@ -71,9 +82,9 @@ def draw_medians(axes: Axes, line: Line, look: Look, x: Any, number: int, *, joi
         np.where(np.isfinite(medians), medians, np.nan),
         color=look.colour,
         linestyle=look.line if joined else "none",
-        linewidth=1.0,
+        linewidth=width_pt,
         marker=look.marker,
-        markersize=look.size * (0.75 if len(x) >= LEAST_FOR_BANDS else 1),
+        markersize=look.size * size * marker_share(width_pt, MEDIANS_PT),
         # Of lines that run together each shows its markers at other places.
         markevery=(number % every, every),
         markerfacecolor=look.colour if look.filled else "white",
@@ -83,28 +94,3 @@ def draw_medians(axes: Axes, line: Line, look: Look, x: Any, number: int, *, joi
         zorder=4,
     )
     open_edges(axes, drawn)
-
-
-def draw_band(axes: Axes, line: Line, look: Look, x: Any, over: float, *, strong: bool) -> None:
-    """Draw the quartiles of one series as an area, if there is a point with several values."""
-    q1, _, q3 = _shown(line, over)
-    if not np.any(q1 < q3):
-        return
-    axes.fill_between(
-        x, q1, q3, color=look.colour, alpha=0.18 if strong else 0.1, linewidth=0, zorder=2
-    )
-    for edge in (q1, q3):
-        axes.plot(x, edge, color=look.colour, linestyle=look.line, linewidth=0.35, zorder=3)
-
-
-def draw_spread(
-    axes: Axes, line: Line, look: Look, x: Any, over: float, cap_pt: float = 2.0
-) -> None:
-    """Draw the quartiles of one series as bars at the points that have several values; half of a
-    cap is so wide.
-    """
-    q1, median, q3 = _shown(line, over)
-    several = q1 < q3
-    lengths = np.vstack([median - q1, q3 - median])[:, several]
-    drawn = draw_whiskers(axes, look, x[several], median[several], lengths, cap_pt)
-    open_edges(axes, drawn.get_children())

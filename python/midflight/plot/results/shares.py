@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from midflight.plot.common.coincide import marker_share
 from midflight.plot.common.figure import label_panels
 from midflight.plot.common.legends import legend
 from midflight.plot.common.names import plural_name, short_name
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from midflight.plot.results.tables import Columns
 
 __all__ = [
+    "LINE_PT",
     "counted_axes",
     "draw_shares",
     "is_wide",
@@ -36,6 +38,9 @@ __all__ = [
     "share_words",
     "shares_figure",
 ]
+
+#: The width of a line in points.
+LINE_PT = 1.1
 
 #: A line has so many steps at the most.
 _MOST_STEPS = 4000
@@ -130,13 +135,14 @@ def panels_of(
     )
 
 
-def line_style(look: Look) -> dict[str, Any]:
+def line_style(look: Look, width_pt: float = LINE_PT) -> dict[str, Any]:
+    """The style of a line so wide, and of its markers."""
     return {
         "color": look.colour,
         "linestyle": look.line,
-        "linewidth": 1.1,
+        "linewidth": width_pt,
         "marker": look.marker,
-        "markersize": 0.85 * look.size,
+        "markersize": 0.85 * look.size * marker_share(width_pt, LINE_PT),
         "markerfacecolor": look.colour if look.filled else "white",
         "markeredgecolor": look.colour,
         "markeredgewidth": 0.8,

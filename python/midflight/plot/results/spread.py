@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from midflight.meant import did_you_mean
+from midflight.plot.common.coincide import widths_of_joined
 from midflight.plot.common.figure import Dress, check_dress, label_axes, write_figure
 from midflight.plot.common.line_looks import (
     few_entries,
@@ -69,11 +70,10 @@ from midflight.plot.results.compared import (
     usual_ends,
 )
 from midflight.plot.results.dodge import (
-    beside,
-    dodge,
+    Whiskers,
     marker_high,
-    most_beside,
     side_by_side_at_names,
+    whiskers_of,
 )
 from midflight.plot.results.heatmaps import heatmap_of, heatmaps_figure
 from midflight.plot.results.line_names import one_line_name
@@ -85,7 +85,7 @@ from midflight.plot.results.paired import (
     samples_of,
     source_of,
 )
-from midflight.plot.results.quartiles import draw_whiskers, mark_endless
+from midflight.plot.results.quartiles import mark_endless
 from midflight.plot.results.samples import averaged_words, interval_words, sampling
 from midflight.plot.results.scales import (
     beyond,
@@ -99,6 +99,7 @@ from midflight.plot.results.scales import (
     tick_places,
 )
 from midflight.plot.results.shares import (
+    LINE_PT,
     counted_axes,
     draw_shares,
     is_wide,
@@ -107,6 +108,7 @@ from midflight.plot.results.shares import (
     share_words,
     shares_figure,
 )
+from midflight.plot.results.spans import Span, draw_span, takes_bands
 from midflight.plot.results.spread_data import (
     Group,
     Spread,
@@ -157,6 +159,7 @@ _FEW_HOW: Mapping[str, Any] = {
 
 
 _Values: TypeAlias = NDArray[np.float64]
+_Ends: TypeAlias = tuple[float, float]
 
 
 @names_arguments
@@ -564,28 +567,29 @@ def _dodged(data: Spread, group: Group, place: int, step: float) -> NDArray[np.f
     return np.array(group.x, dtype=np.float64) + aside
 
 
-def _asides(
-    data: Spread, logs: Logs, height_in: float, cut: tuple[float, float] | None
-) -> list[float]:
-    """How far each line stands from its numbers, in steps."""
+def _ends_of_values(data: Spread, logs: Logs, cut: tuple[float, float] | None) -> _Ends:
+    """The ends of the axis of values of means and intervals, without its margin."""
+    bars = [interval_of(group, place) for group in data.groups for place in range(len(group.x))]
+    known = [one for bar in bars for one in bar if math.isfinite(one) and not (logs.y and one <= 0)]
+    if logs.y:
+        return min(known), max(known)
+    return cut or (min([0.0, *known]), max([0.0, *known]))
+
+
+def _whiskers(data: Spread, logs: Logs, size_in: tuple[float, float], ends: _Ends) -> Whiskers:
+    """Where the whiskers of means over numbers stand."""
+    width, height = size_in
 
     def up(value: float) -> float:
         return math.log(max(value, 1e-300)) if logs.y else value
 
-    def ends(bar: tuple[float, float, float]) -> tuple[float, float]:
-        # Without an interval there is a marker only.
-        mean, low, high = bar
-        return (up(mean), up(mean)) if math.isnan(low) or math.isnan(high) else (up(low), up(high))
-
-    marks = [
-        [(x, *ends(interval_of(group, place))) for place, x in enumerate(group.x)]
-        for group in data.groups
-    ]
-    known = [end for line in marks for _, *both in line for end in both if math.isfinite(end)]
-    low, high = cut or (min([0.0, *known]), max([0.0, *known]))
-    if logs.y:
-        low, high = min(known), max(known)
-    return beside(marks, marker_high(high - low, height_in))
+    marks = []
+    for group in data.groups:
+        bars = [interval_of(group, place) for place in range(len(group.x))]
+        each = zip(group.x, bars, strict=True)
+        marks.append([(x, up(low), up(high)) for x, (_, low, high) in each])
+    marker = marker_high(up(ends[1]) - up(ends[0]), height)
+    return whiskers_of(marks, marker, width, is_log=logs.x)
 
 
 def _detail(data: Spread, cut: tuple[float, float] | None = None) -> str:
@@ -688,6 +692,12 @@ def _draw_endless(axes: Axes, x: _Values, low: _Values, high: _Values, look: Loo
     mark_endless(axes, x, high, top, look)
 
 
+def _joined_means(group: Group) -> list[float]:
+    """The means that a line goes through; nan where it does not."""
+    each = enumerate(group.is_short)
+    return [math.nan if short else interval_of(group, place)[0] for place, short in each]
+
+
 def _draw_intervals(
     axes: Axes,
     data: Spread,
@@ -700,28 +710,29 @@ def _draw_intervals(
     has_negative = False
     ends: list[float] = []
     places = [x for group in data.groups for x in group.x]
-    lines = 1 if _schemes(data) else max(1, len(data.groups))
     has_short = any(one for group in data.groups for one in group.is_short)
-    # Means over numbers stand at their number or close to it; means over names side by side.
-    asides = _asides(data, logs, size_in[1], cut) if has_numbers else []
+    most_places = max((len(group.x) for group in data.groups), default=0)
+    styled = _styled(data)
+    bands = takes_bands(most_places, has_names=not has_numbers)
+    # Means over numbers stand at their number; means over names side by side.
     if has_numbers:
-        apart = dodge(places, most_beside(asides), size_in[0], is_log=logs.x)
+        values = _ends_of_values(data, logs, cut)
+        whiskers = _whiskers(data, logs, size_in, values)
+        means = [(group.x, _joined_means(group)) for group in data.groups]
+        widths = widths_of_joined(means, values, LINE_PT, log_x=logs.x, log_y=logs.y)
     else:
-        step = 0.64 * _step(data) / lines
+        step = 0.64 * _step(data) / (1 if _schemes(data) else max(1, len(data.groups)))
         apart = side_by_side_at_names(step, len(data.categories or ()), size_in[0])
-    shifted: list[float] = []
+        each = enumerate(styled)
+        at_names = [_dodged(data, group, place, apart.step) for place, (group, *_) in each]
+        whiskers = Whiskers(at_names, apart.cap_pt)
+        widths = [LINE_PT] * len(styled)
     endless = []
     has_bars = False
-    styled = _styled(data)
     most = _most_pairs(data.groups)
     for place, (group, look, _) in enumerate(styled):
-        if has_numbers:
-            at = np.array(group.x, dtype=np.float64)
-            aside = apart.step * asides[place]
-            x = at * np.exp(aside) if logs.x else at + aside
-        else:
-            x = _dodged(data, group, place, apart.step)
-        shifted += x.tolist()
+        at = whiskers.at[place]
+        x = np.array(group.x, dtype=np.float64) if has_numbers else at
         points = np.array([interval_of(group, one) for one in range(len(group.x))]).reshape(-1, 3)
         mean, low, high = points.T
         if cut is not None and group.ends:
@@ -729,26 +740,27 @@ def _draw_intervals(
             high[high > cut[1]] = np.inf
         sure = np.isfinite(low) & np.isfinite(high)
         has_bars |= bool(sure.any())
-        endless.append((x, low, high, look))
+        endless.append((at, low, high, look))
         # An interval of what cannot be negative may reach below 0.
         # That of a comparison has the baseline at 0.
         has_negative |= bool((mean < 0).any() or group.ends)
         ends += points[np.isfinite(points)].tolist()
-        lengths = np.abs(np.vstack([mean - low, high - mean]))[:, sure]
-        bars = draw_whiskers(axes, look, x[sure], mean[sure], lengths, cap_pt=apart.cap_pt)
-        how = line_style(look) | ({} if has_numbers else {"linestyle": "none"})
         short = np.array(group.is_short, dtype=np.bool_)
+        span = Span(x, mean, low, high, ~short)
+        draw_span(axes, span, look, at, whiskers.cap_pt, bands=bands, lines=len(styled))
+        how = line_style(look, widths[place])
+        how |= {} if has_numbers else {"linestyle": "none"}
         # A line of means that leave out more and more runs would fall where times grow.
         drawn = axes.plot(x, np.where(short, np.nan, mean), label=group.named, zorder=4, **how)
         drawn += axes.plot(x[short], mean[short], zorder=4, **{**how, "linestyle": "none"})
-        open_edges(axes, [*drawn, *bars.get_children()])
+        open_edges(axes, drawn)
         for number, (_, pairs) in enumerate(group.counts if group.ends else ()):
             if is_few(pairs, most):
                 axes.annotate(
                     "*", (x[number], mean[number]), (3, -1), color=look.colour, **_FEW_HOW
                 )
         above = np.where(sure, high, mean)[short]
-        mark_endless(axes, x[short], np.full(above.shape, np.inf), above, look, above_pt=6.0)
+        mark_endless(axes, at[short], np.full(above.shape, np.inf), above, look, above_pt=6.0)
     if logs.y:
         known = [one for one in ends if one > 0]
         set_log(axes.yaxis, min(known) / 1.3, 1.3 * max(known))
@@ -758,10 +770,11 @@ def _draw_intervals(
             axes.set_ylim(*cut)
     else:
         axes.set_ylim(0.0, (1.12 if has_short else 1.05) * max(ends, default=1.0) or 1.0)
-    for each in endless:
-        _draw_endless(axes, *each)
+    for one in endless:
+        _draw_endless(axes, *one)
     if has_numbers:
-        limits = place_limits([*places, *shifted], 0.05, is_log=logs.x, wide=has_bars)
+        around = [*places, *(one for line in whiskers.at for one in line.tolist())]
+        limits = place_limits(around, 0.05, is_log=logs.x, wide=has_bars and not bands)
         if logs.x:
             set_log(axes.xaxis, *limits, places)
         axes.set_xlim(*limits)

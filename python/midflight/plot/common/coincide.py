@@ -1,0 +1,119 @@
+"""Lines that coincide in a figure: the first one is wide and each further one, above it, is
+narrower, so that all of them are seen, also in grey.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "NEAR",
+    "first_of",
+    "groups_of",
+    "marker_share",
+    "narrower",
+    "usual_line",
+    "widths_of_joined",
+]
+
+#: The widths in points of the last and the first one of two and of more that coincide.
+_LAST, _FIRST_OF_TWO, _FIRST = 0.9, 2.1, 2.5
+#: Lines that are nearer than this share of a panel's values cannot be told apart; two that are for
+#: this share of the axis coincide, as seen at so many places.
+NEAR, _SHARE, _PLACES = 0.015, 0.6, 500
+
+#: The markers of a line that is twice as wide as usual are larger by this power of it.
+_MARKER_POWER = 0.45
+
+_Values: TypeAlias = NDArray[np.float64]
+
+
+def groups_of(values: _Values, near: float, *, above: float = -np.inf) -> list[list[int]]:
+    """Return which lines coincide, as groups of their numbers; a row of values for each line.
+
+    Values are the same if they are not farther than `near` from each other. Places where no value
+    of two lines is `above` another one do not count for these.
+    """
+    group = list(range(len(values)))
+    for second in range(len(values)):
+        for first in range(second):
+            both = np.isfinite(values[first]) & np.isfinite(values[second])
+            both &= np.maximum(values[first], values[second]) > above
+            apart = np.abs(values[first][both] - values[second][both])
+            if len(apart) and np.mean(apart <= near) > _SHARE:
+                group = [group[first] if one == group[second] else one for one in group]
+    return [[at for at, one in enumerate(group) if one == number] for number in sorted({*group})]
+
+
+def first_of(count: int) -> float:
+    """The width in points of the first one of so many lines."""
+    return _FIRST_OF_TWO if count == 2 else _FIRST
+
+
+def narrower(count: int, first_pt: float) -> list[float]:
+    """The widths in points of so many lines, two or more, in the order in which they are drawn."""
+    shares = ((count - 1 - place) / (count - 1) for place in range(count))
+    return [float(_LAST * (first_pt / _LAST) ** share) for share in shares]
+
+
+def marker_share(width_pt: float, usual_pt: float) -> float:
+    """How much larger or smaller than usual the markers of a line so wide are."""
+    return float((width_pt / usual_pt) ** _MARKER_POWER)
+
+
+def widths_of_joined(
+    lines: Sequence[tuple[Any, Any]],
+    ends: tuple[float, float],
+    usual_pt: float,
+    *,
+    log_x: bool,
+    log_y: bool,
+) -> list[float]:
+    """Return the widths in points of lines through points, each a row of numbers and one of values,
+    in axes with these ends of values.
+    """
+
+    def shown(values: Any, *, is_log: bool) -> _Values:
+        found = np.array(values, dtype=float).reshape(-1)
+        if is_log:
+            found = np.log(np.where(found > 0, found, np.nan))
+        # A line ends at a point without a value.
+        return np.where(np.isfinite(found), found, np.nan)
+
+    widths = [usual_pt] * len(lines)
+    points = [(shown(x, is_log=log_x), shown(value, is_log=log_y)) for x, value in lines]
+    every = np.concatenate([x for x, _ in points]) if points else np.empty(0)
+    if len(lines) < 2 or not len(every):
+        return widths
+    at = np.linspace(np.min(every), np.max(every), _PLACES)
+    rows = np.full((len(lines), len(at)), np.nan)
+    for row, (x, value) in zip(rows, points, strict=True):
+        if len(x):
+            order = np.argsort(x)
+            row[:] = np.interp(at, x[order], value[order], left=np.nan, right=np.nan)
+    low, high = shown(ends, is_log=log_y)
+    for members in groups_of(rows, NEAR * (high - low)):
+        if len(members) > 1:
+            found = narrower(len(members), first_of(len(members)))
+            for member, width in zip(members, found, strict=True):
+                widths[member] = width
+    return widths
+
+
+def usual_line(handle: Any, usual_pt: float | None = None) -> Any:
+    """A line for the legend, as wide as usual also where others coincide with it: the dashes of
+    a wide one have no room there.
+    """
+    from matplotlib import rcParams
+    from matplotlib.lines import Line2D
+
+    if not isinstance(handle, Line2D):
+        return handle
+    found = Line2D([], [])
+    found.update_from(handle)
+    found.set_linewidth(rcParams["lines.linewidth"] if usual_pt is None else usual_pt)
+    return found
