@@ -196,7 +196,7 @@ def test_a_short_step_between_gaps_is_as_long_as_the_eye_needs() -> None:
     nan, room = np.nan, Room(3.0, (0.0, 100.0))
     time = np.array([0.0, 10, 10, 20, 20.01, 20.01, 40, 60])
     found = with_room(time, np.array([1.0, 1, nan, 5, 5, nan, 2, 2]), room)
-    least = 3 * 100 / (3.0 * 72)
+    least = 100 / (3.0 * 72)
     assert found[4] - found[3] == pytest.approx(least)
     assert found[5] == found[4]
     assert (found[3] + found[4]) / 2 == pytest.approx(20.005)
@@ -211,7 +211,7 @@ def test_a_short_step_between_gaps_is_as_long_as_the_eye_needs() -> None:
     axes = over_time_figure(runs, panels, window, size=3.5).axes[-1]
     lines = [one for one in axes.lines if one.get_label() in runs[0].labels]
     assert len(lines) == 2
-    short = 3 * (window[1] - window[0]) / ((3.5 - 0.65) * 72)
+    short = (window[1] - window[0]) / ((3.5 - 0.65) * 72)
     for line in lines:
         at, value = (np.asarray(one, np.float64) for one in line.get_data())
         edges = np.flatnonzero(np.diff(np.isfinite(value).astype(int), prepend=0, append=0))
@@ -223,7 +223,7 @@ def test_a_short_step_between_gaps_is_as_long_as_the_eye_needs() -> None:
 
 def test_a_short_step_beside_others_is_no_upright_line() -> None:
     room = Room(3.0, (0.0, 100.0))
-    least = 3 * 100 / (3.0 * 72)
+    least = 100 / (3.0 * 72)
 
     def moved(time: list[float], value: list[float]) -> list[float]:
         at = np.array(time)
@@ -238,7 +238,7 @@ def test_a_short_step_beside_others_is_no_upright_line() -> None:
         assert moved(*one) == one[0]
     # A short neighbour keeps some.
     found = moved([0.0, 1, 1.1, 2.1], [5.0, 1, 5, 5])
-    assert np.diff(found) == pytest.approx([1.0, 2 / 3, 1.1 - 2 / 3])
+    assert np.diff(found) == pytest.approx([1.0, least, 1.1 - least])
     # At the edge of a gap, it takes from the only one, and the gap stays.
     nan = np.nan
     found = moved([0.0, 10, 10.1, 10.1, 30, 30.1, 50], [5.0, 9, 9, nan, 1, 5, 5])
@@ -253,7 +253,7 @@ def test_the_mean_of_a_short_outage_can_be_seen() -> None:
     (low,) = (one for one in np.flatnonzero(value < 40) if 26 < at[one] < 28)
     points = (at[low + 1] - at[low]) / 60 * (3.5 - 0.65) * 72
     # The outage lasts for 0.06 s, which is a fifth of a point. Nothing falls before it.
-    assert 2 < points <= 3
+    assert 0.99 < points < 1.1
     assert at[low] == pytest.approx(27.0, abs=1e-6)
 
 
@@ -314,8 +314,8 @@ def test_what_is_widened_ends_with_the_link() -> None:
     found = with_room(at, np.array([5.0, 9, 0, 6, 6]), room, of_intervals=True)
     assert found.tolist() == at.tolist()
     free = with_room(at, np.array([5.0, 9, 0, 6, 6]), Room(1.0, (0.0, 72.0)), of_intervals=True)
-    assert free[2] > 11
+    assert free[2] == 10.5
     at = np.array([20.1, 20.3, 20.3, 40.0, 50.0])
     found = with_room(at, np.array([8.0, 8.0, np.nan, 1.0, 1.0]), room, of_intervals=True)
     assert found[0] == 20.0
-    assert found[1] == pytest.approx(23.0)
+    assert found[1] == pytest.approx(21.0)

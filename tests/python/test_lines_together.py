@@ -120,7 +120,7 @@ def test_throughputs_of_a_full_link_are_all_seen() -> None:
     # Their queues are apart.
     assert of_queue.get_linewidth() < LINE_PT
     samples = [one for one in figure.legends[0].get_lines() if one.get_linestyle() == "-"]
-    assert {one.get_linewidth() for one in samples if one.get_marker() == "*"} == {LINE_PT}
+    assert {one.get_linewidth() for one in samples if one.get_marker() == "o"} == {LINE_PT}
 
 
 def test_a_run_that_is_the_same_as_another_one_has_markers_only(

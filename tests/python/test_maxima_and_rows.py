@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from midflight import Flow, Link, Scenario
 from midflight.cli import main
 from midflight.plot.common.line_looks import look_of
-from midflight.plot.over_time.curves import Curve, Panel
-from midflight.plot.over_time.panel_scales import CUT, peak_words, with_peaks
+from midflight.plot.over_time.curves import Curve, Panel, Peak
+from midflight.plot.over_time.panel_scales import CUT, mark_cut_lines, peak_words, with_peaks
 from midflight.plot.over_time.panels import over_time_figure, panel_rows, shown_panels
 from midflight.plot.over_time.room import Room
 from midflight.plot.over_time.stalls import without_short_stalls
@@ -229,21 +230,23 @@ def test_the_band_of_a_queue_has_each_packet_of_a_call() -> None:
     assert min(highest) > 1
 
 
-def test_the_value_of_a_cut_line_is_clear_of_the_line() -> None:
+def test_a_single_sample_above_the_axis_has_an_arrowhead_and_no_line() -> None:
     runs = watch(Scenario.read("wifi-to-lte"), kinds=["rtt"], schemes=["sack", "freeze"])
     window, panels = shown_panels(runs, ["rtt"], interval_s=0.1)
-    figure = over_time_figure(runs, panels, window)
-    axes = _panel_of(figure.axes, "RTT")
-    figure.draw_without_rendering()
-    (value,) = (one for one in axes.texts if one.get_text() == "3,600 ms")
-    box, point = value.get_window_extent(), figure.dpi / 72
-    low = axes.transData.inverted().transform((0, box.y0))[1]
-    strokes = [
-        axes.transData.transform((x, low))[0]
-        for line in axes.lines
-        if line.get_gid() != CUT and len(line.get_xdata()) > 2
-        for x, y in zip(line.get_xdata(), line.get_ydata(), strict=True)
-        if y > low and 3.5 < x < 4.2
-    ]
-    assert strokes
-    assert all(one < box.x0 - 0.5 * point or one > box.x1 for one in strokes)
+    assert max(np.nanmax(one.value) for one in panels[0].curves) > 3000
+    axes = _panel_of(over_time_figure(runs, panels, window).axes, "RTT")
+    assert "3,600 ms" in [one.get_text() for one in axes.texts]
+    lines = [one for one in axes.lines if one.get_gid() != CUT]
+    assert max(np.nanmax(np.asarray(one.get_ydata(), np.float64)) for one in lines) < 100
+
+
+def test_a_value_is_clear_of_lines_that_go_up_beside_its_arrowhead() -> None:
+    axes = Figure().add_subplot()
+    axes.set_xlim(0, 100)
+    axes.set_ylim(0, 10)
+    axes.plot([0, 51, 51, 51.4, 51.4, 100], [1, 1, 20, 20, 1, 1])
+    mark_cut_lines(axes, [Peak(30.0, "a", 50.0, 0)], "ms")
+    axes.figure.draw_without_rendering()
+    (value,) = axes.texts
+    strokes = axes.transData.transform([(51.0, 9.0), (51.4, 9.0)])[:, 0]
+    assert value.get_window_extent().x0 > strokes.max()

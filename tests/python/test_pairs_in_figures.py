@@ -278,7 +278,7 @@ def test_names_have_capitals_at_the_beginning_only() -> None:
     assert remark == "Z: c; pooled: 2 one-way delays of lte"
 
 
-def test_only_whiskers_that_cover_each_other_stand_side_by_side() -> None:
+def test_only_lines_whose_whiskers_cover_each_other_stand_side_by_side() -> None:
     inf, nan = float("inf"), float("nan")
     lines = [
         [(1.0, 0.0, 1.0), (2.0, 5.0, 6.0), (3.0, 1.0, inf)],
@@ -286,11 +286,16 @@ def test_only_whiskers_that_cover_each_other_stand_side_by_side() -> None:
         [(1.0, 0.9, 3.0), (2.0, nan, nan), (3.0, -inf, inf)],
     ]
     # The second one of the second line is within its marker.
-    assert beside(lines, 0.5) == [[-0.5, 0.0, -1.0], [0.0, 0.0, 0.0], [0.5, 0.0, 1.0]]
-    assert beside(lines[:1], 0.5) == [[0.0] * 3]
+    assert beside(lines, 0.5) == [-1.0, 0.0, 1.0]
+    assert beside(lines[:1], 0.5) == [0.0]
+    apart = [[one[0]] for one in lines]
+    assert beside(apart[:2], 0.5) == [0.0, 0.0]
+    assert beside(apart, 0.5) == [-0.5, 0.0, 0.5]
+    found = whiskers_of(apart, 0.5, 3.5, is_log=False)
+    assert found.at[1].tolist() == [1.0]
     found = whiskers_of(lines, 0.5, 3.5, is_log=False)
-    assert found.at[1].tolist() == [1.0, 2.0, 3.0]
-    assert found.at[0][1] == 2.0
+    # Everywhere as far.
+    assert (found.at[2] - [1, 2, 3]).tolist() == pytest.approx([found.at[2][0] - 1] * 3)
     assert found.at[0][0] < 1.0 < found.at[2][0]
     assert has_seen([[(1.0, 2.0, 2.6)]], 0.5, bands=False)
     assert not has_seen([[(1.0, 2.0, 2.4), (2.0, nan, nan)]], 0.5, bands=False)
@@ -312,7 +317,7 @@ def test_caps_of_whiskers_are_narrower_than_the_way_between_them(lines: int, is_
     assert (lines - 1) * apart.step / 2 < nearest / 8 + 1e-9
 
 
-def test_lines_go_through_their_numbers_and_whiskers_stand_close_to_them() -> None:
+def test_lines_stand_at_their_numbers_or_close_to_them_with_their_whiskers() -> None:
     columns = compared({})
     columns["ratio"] = [-0.2 if one == "freeze" else 0.4 for one in columns["value"]]
     columns["ratio_low"] = [one - 0.1 for one in columns["ratio"]]
@@ -331,10 +336,11 @@ def test_lines_go_through_their_numbers_and_whiskers_stand_close_to_them() -> No
     ]
     axes = interval(columns, by=["value"])
     drawn = [line for line in axes.lines if line.get_label() in SCHEMES]
-    assert [line.get_xdata().tolist() for line in drawn] == [numbers] * 2
     one, two = whiskers_at(axes)
+    # The lines as a whole, close to their numbers, with their whiskers.
+    assert [line.get_xdata().tolist() for line in drawn] == [one, two]
     assert 4.0 - 1 / 8 <= one[2] < 4.0 < two[2] <= 4.0 + 1 / 8
-    assert [*one[:2], one[3]] == [*two[:2], two[3]] == [1.0, 2.0, 6.0]
+    assert np.array(numbers) - one == pytest.approx(np.array(two) - numbers)
     # Medians and quartiles, too.
     for above, is_aside in ((0.0, True), (9e9, False)):
         table = {
@@ -344,7 +350,7 @@ def test_lines_go_through_their_numbers_and_whiskers_stand_close_to_them() -> No
         }
         (axes,) = figure_of(plot_axis, table, x="x", y="duration_ns", by=["s"]).axes
         first = next(line for line in axes.lines if str(line.get_label()).startswith("a"))
-        assert first.get_xdata().tolist() == [1.0, 2.0]
+        assert first.get_xdata().tolist() == whiskers_at(axes)[0]
         assert (whiskers_at(axes)[0] != [1.0, 2.0]) == is_aside
 
 
@@ -370,7 +376,8 @@ def test_intervals_over_many_numbers_are_bands_as_quartiles_are(count: int, is_b
         assert len(bands) == (2 if is_band else 0)
         assert (len(axes.collections) - len(bands)) == (0 if is_band else 2)
         for one in (line for line in axes.lines if line.get_label() in ("a", "b")):
-            assert one.get_xdata().tolist() == [float(x) for x in range(1, count + 1)]
+            near = 1e-9 if is_band else 1 / 8
+            assert one.get_xdata() == pytest.approx(np.arange(1, count + 1), abs=near)
 
 
 def test_a_place_without_neighbours_has_a_whisker_among_bands() -> None:

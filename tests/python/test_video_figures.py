@@ -89,7 +89,7 @@ def test_narrow_teeth_of_a_buffer_are_their_tops_and_a_band(drive: Sequence[Watc
     wide, narrow = Room(6.5, window), Room(2.85, window)
     assert without_teeth(panel, wide) is panel
     blunt = without_teeth(panel, narrow)
-    assert blunt.detail == "maxima per segment, band: down to minima"
+    assert blunt.detail.startswith("maxima per segment, band: down to minima; ")
     line = line_of(blunt)
     assert line.low is not None
     assert line.high is not None

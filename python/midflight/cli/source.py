@@ -179,6 +179,7 @@ def runs_of_axes(
     """Return what is drawn for each combination of the values of axes, by these values."""
     from midflight.cli.sweep import read_axes
     from midflight.plot.common.names import column_name
+    from midflight.plot.common.relabel import values_of_tables
     from midflight.plot.common.style import SERIES
     from midflight.plot.over_time.history import RunsOfAxes
     from midflight.plot.results.axis import spaced
@@ -198,7 +199,7 @@ def runs_of_axes(
     study, figure, job = of_study
     how: Any = {"study": study, "figure": figure, "job": job}
     found = {}
-    names = [", ".join(map(spaced, chosen)) for chosen in combinations]
+    names = [", ".join(values_of_tables(spaced(one)) for one in chosen) for chosen in combinations]
     if len({*names}) < len(names):
         # Tables may differ in their keys alone.
         names = [", ".join(chosen) for chosen in combinations]

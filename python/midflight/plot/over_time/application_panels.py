@@ -47,6 +47,17 @@ def _standstills(
     return [Curve(time_s=low, value=np.zeros(len(low)), low=low, high=high, **aux)]
 
 
+def _stalls_words(curves: Sequence[Curve]) -> str:
+    """How often a single video stands still in the time shown, and how long together."""
+    lasts: list[float] = []
+    for one in curves:
+        if one.draw == "stalls" and one.low is not None and one.high is not None:
+            lasts += (one.high - one.low).tolist()
+    if not lasts:
+        return ""
+    return f"{len(lasts)} stall{'s' * (len(lasts) > 1)}, {sum(lasts):.3g} s"
+
+
 def bitrate_panel(
     runs: Sequence[WatchedRun], window: tuple[float, float], interval: float
 ) -> Panel:
@@ -84,7 +95,7 @@ def buffer_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interv
         line = np.array(corners).reshape(-1, 2)
         curves.append(Curve(draw="line", time_s=line[:, 0], value=line[:, 1], **how))
         curves += _standstills(flow, how, window, alone=len(found) == 1)
-    return Panel("buffer", "Video in the\nbuffer (s)", "s", curves)
+    return Panel("buffer", "Video in the\nbuffer (s)", "s", curves, _stalls_words(curves))
 
 
 def frames_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:

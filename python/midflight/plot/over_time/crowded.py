@@ -17,7 +17,7 @@ __all__ = ["MOST_ROWS", "with_room", "without_many", "without_overlaps"]
 _APART = 1.2
 _APART_OF: Mapping[Draw, float] = {"timeout": 0.3, "spurious": 0.3}
 #: The least length of a step that stands alone, in points.
-_LEAST_STEP_PT = 3.0
+_LEAST_STEP_PT = 1.0
 #: Rows of marks of more lines than this would take half of a panel.
 MOST_ROWS = 3
 #: What is told of rows that are left out.

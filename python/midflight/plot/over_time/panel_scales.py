@@ -37,6 +37,7 @@ __all__ = [
     "with_one_scale",
     "with_peaks",
     "within_scale",
+    "without_lone_peaks",
 ]
 
 #: Kinds of curves that extend from one instant to another.
@@ -308,6 +309,24 @@ def peaks_off(panel: Panel, top: float, room: Room) -> list[Peak]:
                 group = []
             group.append(one_over)
     return sorted(found, key=lambda one: one.time_s)
+
+
+def without_lone_peaks(panel: Panel, top: float) -> Panel:
+    """The panel of times without medians alone that are far above the end of its axis: they have an
+    arrowhead, and a line to it would be its most prominent part.
+    """
+    if panel.kind not in _OF_TIMES or not top > 0:
+        return panel
+    curves = []
+    for one in panel.curves:
+        known = np.flatnonzero(~np.isnan(one.value))
+        alone = known[_is_alone(one.value[known], top)] if one.draw == "steps" else known[:0]
+        if len(alone) and not one.in_row:
+            value = one.value.copy()
+            value[alone] = np.nan
+            one = replace(one, value=value)
+        curves.append(one)
+    return replace(panel, curves=curves)
 
 
 def mark_cut_lines(axes: Axes, peaks: Sequence[Peak], unit: str, above: float = 0.0) -> None:

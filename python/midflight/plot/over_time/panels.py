@@ -61,6 +61,7 @@ from midflight.plot.over_time.panel_scales import (
     with_one_scale,
     with_peaks,
     within_scale,
+    without_lone_peaks,
 )
 from midflight.plot.over_time.room import (
     HEAD,
@@ -177,7 +178,7 @@ def plot_over_time(
 
     `flows` are names of flows (default: all flows; with several `schemes` the first flow, and the
     schemes replace its scheme). A throughput is a mean of `interval_s` seconds. The default is the
-    next round number above a 90th of the time shown, or the step of a recording that the link
+    next round number above what a 28th of an inch shows, or the step of a recording that the link
     follows if that is shorter. `yscale` is "linear" or "log", or a mapping of kinds to these; the
     default is linear, and for throughputs, delays and RTTs logarithmic where a linear axis would
     hide a part. `marks` are the events to be marked, some of "retransmissions", "losses", "ecn" and
@@ -420,12 +421,14 @@ def _figure(
     rows_in: list[dict[int, float]] = []
     heads: list[str] = []
     off: list[list[Peak]] = []
+    tops: list[float] = []
     for panel in panels:
         has_gaps = len(each) > 1 and (count <= MOST_ROWS or panel.are_marks_asked)
         with_gaps = [run for run in each if has_gaps and run.labels[0] not in same]
         rows_in.append(rows_of(panel, with_gaps, looks))
         top = _asked_top(panel) or end_of_axis(panel, _scale(panel), 0.0)
         off.append(peaks_off(panel, top, room))
+        tops.append(top)
         own: Any = {"off": off[-1], "others": () if heads else lacks}
         heads.append(_head(panel, room, _scale(panel), stretches, **own))
     written = sum(len(one.splitlines()) for one in heads)
@@ -451,9 +454,12 @@ def _figure(
             bands |= draw_handovers(grid[0], run, room, (row, len(each)))
         if has_band:
             bands = dict(unnamed_entries(each, room)) | bands
-        shown_in = zip(grid[has_band:], panels, heads, rows_in, strict=True)
-        for axes, panel, head, rows in shown_in:
-            shown_curves = within_scale(panel, _scale(panel), _asked_top(panel))
+        # The scale is that of all values.
+        cut_at = [top if peaks else 0.0 for top, peaks in zip(tops, off, strict=True)]
+        parts = map(without_lone_peaks, panels, cut_at)
+        shown_in = zip(grid[has_band:], panels, parts, heads, rows_in, strict=True)
+        for axes, panel, drawn, head, rows in shown_in:
+            shown_curves = within_scale(drawn, _scale(panel), _asked_top(panel))
             apart = [one for one in shown_curves if is_stroked(one) and one.look in styles]
             apart = [one for one in apart if one.label not in same]
             is_log = least_of(panel, _scale(panel)) is not None

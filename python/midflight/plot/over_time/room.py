@@ -39,6 +39,7 @@ __all__ = [
     "seen_holes",
     "shade_spans",
     "show_time",
+    "widened",
 ]
 
 #: The resolution at which dots are distinguished, in dots per inch: a little finer than the eye's
@@ -76,7 +77,7 @@ _SHADES = {OUTAGE: (_OF_OUTAGES, "#dfbf80"), WITHOUT: (NO_LINK, "#bfae88")}
 #: How times without a link are filled where some are narrow.
 NARROW_NO_LINK: Mapping[str, Any] = {"facecolor": _SHADES[WITHOUT][1], "linewidth": 0}
 #: Shaded times are at least so wide, in points, as far as there is room.
-_LEAST_SPAN_PT = 2.5
+_LEAST_SPAN_PT = 1.5
 #: The columns of tables of the data of figures over time.
 HEAD = ("kind", "unit", "line", "flow", "scheme", "link", "time_s", "value", "low", "high", "most")
 
@@ -270,6 +271,18 @@ def is_narrow(span: tuple[float, float], room: Room) -> bool:
     return span[1] - span[0] < _LEAST_SPAN_PT * room.point_s
 
 
+def widened(spans: Sequence[tuple[float, float]], room: Room) -> list[tuple[float, float]]:
+    """Return ascending times; those that would be narrow lines end later, up to half of the way to
+    the next one.
+    """
+    least = _LEAST_SPAN_PT * room.point_s
+    found = []
+    for place, (a, b) in enumerate(spans):
+        after = spans[place + 1][0] if place + 1 < len(spans) else np.inf
+        found.append((a, max(b, min(a + least, (b + after) / 2))))
+    return found
+
+
 def shade_spans(
     axes: Axes,
     spans: Sequence[tuple[float, float]],
@@ -284,12 +297,9 @@ def shade_spans(
     """
     from matplotlib.collections import PolyCollection
 
-    (start, end), least = room.window, _LEAST_SPAN_PT * room.point_s
+    start, end = room.window
     spans = [(max(a, start), min(b, end)) for a, b in spans if b > start and a < end and b > a]
-    shown = []
-    for place, (a, b) in enumerate(spans):
-        after = spans[place + 1][0] if place + 1 < len(spans) else np.inf
-        shown.append((a, max(b, min(a + least, (b + after) / 2))))
+    shown = widened(spans, room)
     how, dark = _SHADES[what]
     if any(is_narrow(one, room) for one in spans):
         how = {"facecolor": dark, "linewidth": 0}

@@ -478,7 +478,7 @@ def _window_panel(axes: Axes, one: History, room: Room) -> None:
 def _timer_panel(axes: Axes, one: History, room: Room) -> None:
     """The retransmission timeout, its RTT samples, and the instants at which it expired."""
     time, value = room.dots(one.times("rtt_sample"), one.values("rtt_sample"), 1.1)
-    draw_dots(axes, time, value, "RTT sample", 2, marker=".", ms=2.6, mfc=MIDDLE, mew=0)
+    draw_dots(axes, time, value, "RTT sample", 3.5, marker=".", ms=2.6, mfc=MIDDLE, mew=0)
     rto = one.steps("rto_value")
     time, value = room.steps(rto, one.end_ns)
     if len(time):

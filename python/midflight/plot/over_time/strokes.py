@@ -14,7 +14,7 @@ from midflight.plot.over_time.curves import Curve, Draw, Panel
 from midflight.plot.over_time.history import NS_PER_S
 from midflight.plot.over_time.marks import EVENTS, GROUPS, STALL, Event, marker_of
 from midflight.plot.over_time.panel_scales import SPANS
-from midflight.plot.over_time.room import MOST_VECTORS, Room, draw_dots
+from midflight.plot.over_time.room import MOST_VECTORS, Room, draw_dots, widened
 from midflight.plot.over_time.together import LINE_PT, LineStyle
 
 if TYPE_CHECKING:
@@ -379,7 +379,7 @@ def _draw_spans(axes: Axes, one: Curve, room: Room) -> None:
         axes.barh(one.value, long, 0.8, left=one.low, zorder=3, **how)
         return
     hatch: Any = {"facecolor": "#f3d3cd", "edgecolor": "#b03a2e", "hatch": "////", "lw": 0}
-    for low, high in zip(one.low, one.high, strict=True):
+    for low, high in widened(list(zip(one.low, one.high, strict=True)), room):
         axes.axvspan(low, min(high, room.window[1]), label=one.label, zorder=0.5, **hatch)
 
 

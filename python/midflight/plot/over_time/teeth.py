@@ -37,7 +37,7 @@ def without_teeth(panel: Panel, room: Room) -> Panel:
     if all(new is old for new, old in zip(curves, panel.curves, strict=True)):
         return panel
     detail = "maxima per segment" + ", band: down to minima" * panel.has_bands
-    return replace(panel, curves=curves, detail=detail)
+    return replace(panel, curves=curves, detail="; ".join(filter(None, (detail, panel.detail))))
 
 
 def _blunt(curve: Curve, least_s: float, *, has_band: bool) -> Curve:

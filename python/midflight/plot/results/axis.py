@@ -656,10 +656,10 @@ def axis_figure(
                 # Names have no room between them that says anything.
                 x = x + (number - (len(drawn) - 1) / 2) * apart.step
                 whiskers = Whiskers([x] * len(drawn), apart.cap_pt)
-            at, cap_pt = whiskers.at[number], whiskers.cap_pt
+            at, cap_pt = x if bands else whiskers.at[number], whiskers.cap_pt
             named = replace(line, label=named_alike(line.label, same))
             how: Any = {"joined": not has_names, "width_pt": widths[number]}
-            draw_medians(axes, named, look, x, number, **how)
+            draw_medians(axes, named, look, at, number, **how)
             span = quartiles_over(line, over)
             draw_span(axes, span, look, at, cap_pt, bands=bands, lines=lines)
             mark_endless(axes, at, np.array([one[2] for one in line.points]), top, look)
@@ -673,7 +673,8 @@ def axis_figure(
         if data.categories is not None:
             name_categories(axes, data.categories, width)
         else:
-            around = [*places, *(one for line in whiskers.at for one in line.tolist())]
+            aside = [] if bands else whiskers.at
+            around = [*places, *(one for line in aside for one in line.tolist())]
             wide = is_spread and not bands
             limits = place_limits(around, 0.05, is_log=log_x, wide=wide)
             if log_x:

@@ -1,7 +1,9 @@
-"""Where whiskers stand: at their numbers, or a little aside where they would cover each other.
+"""Where lines with whiskers stand: at their numbers, or a little aside if whiskers of theirs would
+cover each other.
 
-Markers and the lines through them are at their numbers always, as a line through points aside would
-show jumps where there are none.
+A line stands aside as a whole, with markers and whiskers, and everywhere as far: a whisker that
+left its marker would seem to be that of another line, and a line through points here and there
+would have jumps that are none.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ __all__ = [
 #: The height of a marker, and the room above and below the values, in points.
 _MARKER_PT, _AROUND_PT = 5.0, 80.0
 
-#: Whiskers that would cover each other stand so far apart, in points, where there is room, ...
+#: Lines whose whiskers would cover each other are so far apart, in points, ...
 _APART_PT = 4.0
 #: ... none farther than this from its number, ...
 _MOST_ASIDE_PT = 4.0
@@ -53,7 +55,7 @@ class Apart(NamedTuple):
 
 
 class Whiskers(NamedTuple):
-    """The places of the whiskers of each line, and half the width of their caps, in points."""
+    """The places of the values and whiskers of each line, and half the width of caps, in points."""
 
     at: Sequence[NDArray[np.float64]]
     cap_pt: float = _CAP_PT
@@ -105,45 +107,46 @@ def has_seen(lines: Sequence[Sequence[_Mark]], marker: float, *, bands: bool) ->
     return any(high > low + least for line in lines for _, low, high in line)
 
 
-def beside(lines: Sequence[Sequence[_Mark]], marker: float) -> list[list[float]]:
-    """Return how far each whisker of each line stands from its number, in steps of `dodge`.
+def beside(lines: Sequence[Sequence[_Mark]], marker: float) -> list[float]:
+    """Return how far each line stands from its numbers, in steps of `dodge`.
 
-    At each number those that would cover each other stand side by side in the order of the lines;
-    others are at the number, as are those that are hidden by a marker, which is so high.
+    Those whose whiskers would cover each other at any number stand side by side in their order;
+    others are at the numbers. A whisker that is hidden by a marker, which is so high, covers none.
     """
-    found = [[0.0] * len(line) for line in lines]
-    marks: defaultdict[float, list[tuple[float, float, int, int]]] = defaultdict(list)
+    marks: defaultdict[float, list[tuple[float, float, int]]] = defaultdict(list)
     for number, line in enumerate(lines):
-        for place, (x, low, high) in enumerate(line):
+        for x, low, high in line:
             # Not a number: there is no whisker.
             if high > low + marker or high == low == math.inf:
-                marks[x].append((low, high, number, place))
+                marks[x].append((low, high, number))
+    aside: set[int] = set()
     for each in marks.values():
-        together: list[list[tuple[int, int]]] = []
+        together: set[int] = set()
         top = -math.inf
-        for low, high, number, place in sorted(each):
-            if not together or low > top + _GAP * marker:
-                together.append([])
-            together[-1].append((number, place))
+        for low, high, number in sorted(each):
+            if low > top + _GAP * marker:
+                together = set()
+            together.add(number)
+            if len(together) > 1:
+                aside |= together
             top = max(top, high)
-        for one in together:
-            for order, (number, place) in enumerate(sorted(one)):
-                found[number][place] = order - (len(one) - 1) / 2
-    return found
+    order = {number: place for place, number in enumerate(sorted(aside))}
+    middle = (len(aside) - 1) / 2
+    return [order[number] - middle if number in order else 0.0 for number in range(len(lines))]
 
 
 def whiskers_of(
     lines: Sequence[Sequence[_Mark]], marker: float, width_in: float, *, is_log: bool
 ) -> Whiskers:
-    """Return where the whiskers of a figure over numbers stand; it is so wide, and its markers are
-    so high in the unit of the ends.
+    """Return where the lines of a figure over numbers stand, with their whiskers; it is so wide,
+    and its markers are so high in the unit of the ends.
     """
     steps = beside(lines, marker)
-    most = round(2 * max((one for line in steps for one in line), default=0.0)) + 1
+    most = round(2 * max(steps, default=0.0)) + 1
     apart = dodge([x for line in lines for x, _, _ in line], most, width_in, is_log=is_log)
     found = []
-    for line, asides in zip(lines, steps, strict=True):
+    for line, steps_aside in zip(lines, steps, strict=True):
         at = np.array([x for x, _, _ in line], dtype=np.float64)
-        aside = apart.step * np.array(asides, dtype=np.float64)
+        aside = apart.step * steps_aside
         found.append(at * np.exp(aside) if is_log else at + aside)
     return Whiskers(found, apart.cap_pt)

@@ -714,7 +714,7 @@ def _draw_intervals(
     most_places = max((len(group.x) for group in data.groups), default=0)
     styled = _styled(data)
     bands = takes_bands(most_places, has_names=not has_numbers)
-    # Means over numbers stand at their number; means over names side by side.
+    # Means over numbers stand at their number, or a little aside; means over names side by side.
     if has_numbers:
         values = _ends_of_values(data, logs, cut)
         whiskers = _whiskers(data, logs, size_in, values)
@@ -731,8 +731,8 @@ def _draw_intervals(
     has_bars = False
     most = _most_pairs(data.groups)
     for place, (group, look, _) in enumerate(styled):
-        at = whiskers.at[place]
-        x = np.array(group.x, dtype=np.float64) if has_numbers else at
+        # Bands are at their numbers, and so are the lines in them.
+        at = np.array(group.x, dtype=np.float64) if bands else whiskers.at[place]
         points = np.array([interval_of(group, one) for one in range(len(group.x))]).reshape(-1, 3)
         mean, low, high = points.T
         if cut is not None and group.ends:
@@ -746,18 +746,18 @@ def _draw_intervals(
         has_negative |= bool((mean < 0).any() or group.ends)
         ends += points[np.isfinite(points)].tolist()
         short = np.array(group.is_short, dtype=np.bool_)
-        span = Span(x, mean, low, high, ~short)
+        span = Span(at, mean, low, high, ~short)
         draw_span(axes, span, look, at, whiskers.cap_pt, bands=bands, lines=len(styled))
         how = line_style(look, widths[place])
         how |= {} if has_numbers else {"linestyle": "none"}
         # A line of means that leave out more and more runs would fall where times grow.
-        drawn = axes.plot(x, np.where(short, np.nan, mean), label=group.named, zorder=4, **how)
-        drawn += axes.plot(x[short], mean[short], zorder=4, **{**how, "linestyle": "none"})
+        drawn = axes.plot(at, np.where(short, np.nan, mean), label=group.named, zorder=4, **how)
+        drawn += axes.plot(at[short], mean[short], zorder=4, **{**how, "linestyle": "none"})
         open_edges(axes, drawn)
         for number, (_, pairs) in enumerate(group.counts if group.ends else ()):
             if is_few(pairs, most):
                 axes.annotate(
-                    "*", (x[number], mean[number]), (3, -1), color=look.colour, **_FEW_HOW
+                    "*", (at[number], mean[number]), (3, -1), color=look.colour, **_FEW_HOW
                 )
         above = np.where(sure, high, mean)[short]
         mark_endless(axes, at[short], np.full(above.shape, np.inf), above, look, above_pt=6.0)
@@ -773,7 +773,8 @@ def _draw_intervals(
     for one in endless:
         _draw_endless(axes, *one)
     if has_numbers:
-        around = [*places, *(one for line in whiskers.at for one in line.tolist())]
+        aside = [] if bands else whiskers.at
+        around = [*places, *(one for line in aside for one in line.tolist())]
         limits = place_limits(around, 0.05, is_log=logs.x, wide=has_bars and not bands)
         if logs.x:
             set_log(axes.xaxis, *limits, places)
