@@ -59,7 +59,7 @@ def best_lines(summary: Summary) -> Iterator[str]:
         found = [_first(groups, place, way.sign, summary) for groups in every]
         said = _best(found, way, has_intervals=_tells_chance(summary))
         # A name is at the beginning as it is everywhere, without a capital.
-        is_name = any(one.best and said.startswith(one.best[0]) for one in found)
+        is_name = any(one.best and said.startswith(f"{one.best[0]} ") for one in found)
         if several_flows:
             said = f"For {flow}: {said}"
         elif not is_name:
@@ -186,6 +186,18 @@ def _several(
 ) -> str:
     """What is said if the first one differs among combinations."""
     among, is_clear = len(found), won == led
+    # Those that are a good choice everywhere.
+    every = dict.fromkeys(name for one in found for name in (*one.best, *one.others))
+    good = [name for name in every if not any(name in {*one.others} - {*one.near} for one in found)]
+    if len(won) == 1 and {*(best := next(iter(won)))} <= {*good}:
+        firsts = [name for names in led if names != best for name in names if name not in best]
+        isolated = "are" if len(best) > 1 else "is"
+        have = "have" if len(firsts) > 1 else "has"
+        return (
+            f"best {isolated} {_joined(best)}: clearly the {way.best} in {won[best]} of {among} "
+            f"combinations, and clearly worse in none; {_joined(firsts)} {have} "
+            f"{_mean_words(way)} in {led.total() - led[best]}"
+        )
     what = f"the {way.best} is" if is_clear else f"{_mean_words(way)} is that of"
     wins = [f"{_joined(names)} in {times}" for names, times in led.most_common()]
     wins[0] += f" of {among} combinations"
@@ -201,9 +213,6 @@ def _several(
         said += f"; it is clearly so for {', '.join(clear)}"
     else:
         said += "; none of them is clearly so"
-    # Those that are a good choice everywhere.
-    every = dict.fromkeys(name for one in found for name in (*one.best, *one.others))
-    good = [name for name in every if not any(name in {*one.others} - {*one.near} for one in found)]
     if len(good) == len(every):
         return f"{said}, and none is clearly worse than another"
     if 0 < len(good) <= _MOST_NAMED:

@@ -125,8 +125,8 @@ def test_several_that_are_first_are_named_with_those_that_are_never_worse() -> N
     )
     clear = {**CLOSE, "a": near(2)}
     assert said_of(clear, FIRST_IS_B) == (
-        f"{several} lowest mean is that of a in 1 of 2 combinations, b in 1; it is clearly so for "
-        "a in 1; a is clearly worse in none"
+        "Best is a: clearly the fastest in 1 of 2 combinations, and clearly worse in none; b has "
+        "the lowest mean in 1"
     )
     sack = {**CLOSE, "sack": near(1)}
     assert said_of(clear, sack) == f"{several} fastest is a in 1 of 2 combinations, sack in 1"
