@@ -262,6 +262,8 @@ def test_a_report_begins_with_results_and_has_the_command_of_its_sweep(
         title = one["scenario"].pop("title").partition(", over ")[0]
         assert title.startswith("A download")
         assert "flows.download.scheme" not in title
+        # Shards are as long as the machine is fast.
+        one.pop("shard_cells")
     assert again == before
     assert (tmp_path / "out/flows.csv").read_bytes() == Path("out-again/flows.csv").read_bytes()
 
