@@ -144,7 +144,7 @@ def test_the_thin_line_of_maxima_is_explained_above_the_panel() -> None:
 def test_a_narrow_time_without_a_link_has_its_colour_in_the_legend() -> None:
     colours = []
     for source in ("starlink-to-lte", "lossy-wifi"):
-        figure = figure_of(plot_over_time, source, ["throughput"], size=3.5)
+        figure = figure_of(plot_over_time, source, ["throughput"], size=2.5)
         legend = figure.legends[0]
         names = [text.get_text() for text in legend.get_texts()]
         patch = dict(zip(names, legend.legend_handles, strict=True))["no link"]
