@@ -6,7 +6,12 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["differing_settings", "shared_settings", "tables_of"]
+__all__ = ["differing_settings", "is_whole_flow", "shared_settings", "tables_of"]
+
+
+def is_whole_flow(key: str) -> bool:
+    """Whether the values of an axis are whole flows."""
+    return key.startswith("flows.") and key.count(".") == 1
 
 
 def tables_of(values: Sequence[str]) -> list[dict[str, Any]]:

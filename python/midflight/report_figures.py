@@ -23,7 +23,7 @@ _BESIDE_IN = 1.2
 
 
 def over_time(runs: Sequence[WatchedRun], kinds: Sequence[str]) -> tuple[str, bool]:
-    """Draw throughputs, applications and queues of the runs; return the image, "" if nothing was
+    """Draw the panels of these kinds over time; return the image, "" if nothing was
     sent, and whether it has a band with the links in use.
     """
     from midflight.plot.common.style import figure_bytes
@@ -34,9 +34,8 @@ def over_time(runs: Sequence[WatchedRun], kinds: Sequence[str]) -> tuple[str, bo
         return "", False
     window, panels = shown_panels(runs, kinds)
     figure = over_time_figure(runs, panels, window)
-    is_known = any(one.link for run in runs for one in run.stretches)
     image = data_url(figure_bytes(figure, ".svg"), "image/svg+xml")
-    return image, is_known and has_changes(runs, window)
+    return image, has_changes(runs, window)
 
 
 def figures(plans: Mapping[str, Plan], names: Sequence[str]) -> Iterator[dict[str, Any]]:

@@ -377,7 +377,8 @@ def watched(
     has_delays: bool = False,
 ) -> tuple[list[WatchedRun], Sequence[str]]:
     """Run the first run again with the events of as many flows as a figure shows, of several
-    `plans` by their names that of each; return them and the kinds of their panels.
+    `plans` by their names that of each; return them and the kinds of their panels. `has_delays`
+    adds one-way delays, for runs whose segments are not drawn.
     """
     from midflight.plot.common.style import SERIES
     from midflight.plot.over_time.applications import OF_APPLICATIONS
@@ -397,14 +398,13 @@ def late_lines(outcomes: Sequence[Outcome], runs: Sequence[WatchedRun]) -> list[
     made; nothing of one without such frames.
     """
     from midflight.plot.common.style import labelled
-    from midflight.plot.over_time.applications import calls_of, frames_of, has_events
+    from midflight.plot.over_time.applications import frames_of, has_events
 
     outcome = outcomes[0]
     calls = {row["flow"] for row in rows(outcome.flows) if row.get("workload") == "call"}
-    flows = [flow for one in runs for flow in one.flows if flow.flow in calls]
+    flows = [(one, flow) for one in runs for flow in one.flows if flow.flow in calls]
     if not flows or outcome.plan.stack == "linux":
         return []
-    described = calls_of(outcome.plan)
     several = json.loads(outcome.plan.canonical)["runs"] > 1
     lines = []
     made = [
@@ -415,10 +415,10 @@ def late_lines(outcomes: Sequence[Outcome], runs: Sequence[WatchedRun]) -> list[
         for row in rows(own.flows)
         if row["run"] == 0 and row["flow"] == flow.flow
     ]
-    for flow, of in zip(flows, made, strict=True):
+    for (run, flow), of in zip(flows, made, strict=True):
         if not has_events(flow):
             continue
-        found = frames_of(flow, described.get(flow.flow))
+        found = frames_of(flow, run.calls.get(flow.flow))
         late = found.made_s[found.is_late]
         if not len(late) and not len(found.lost_s):
             continue
@@ -429,7 +429,7 @@ def late_lines(outcomes: Sequence[Outcome], runs: Sequence[WatchedRun]) -> list[
                 f"the longest delay is {found.took_s.max():.3f} s"
             )
         said += [missed_words(len(found.lost_s))] if len(found.lost_s) else []
-        whose = f"of flow `{flow.flow}` " if len({one.flow for one in flows}) > 1 else ""
+        whose = f"of flow `{flow.flow}` " if len({one.flow for _, one in flows}) > 1 else ""
         whose += f"with {labelled(flow.label)}, " if len(runs) > 1 else ""
         first = "in the first run, " if several else ""
         line = f"{first}{whose}{'; '.join(said)}."

@@ -199,9 +199,6 @@ def sweep_heading(asked: Sweep) -> tuple[str, str]:
     What the scenario's title says of an axis holds for one of its values, and stands with the
     description. A scenario with axes of its own has a title of the sweep.
     """
-    from midflight.plot.common.names import column_name, within_text
-    from midflight.plot.common.style import labelled
-    from midflight.plot.results.unfinished import joined
     from midflight.sweep_results import SEED
 
     scenario = json.loads(asked.scenario)
@@ -212,12 +209,20 @@ def sweep_heading(asked: Sweep) -> tuple[str, str]:
         return title, description
     # Seeds are no setting.
     axes = [key for key in asked.axes if key != SEED] or [*asked.axes]
-    words = [labelled(within_text(column_name(key))) if "." in key else key for key in axes]
     if title:
         end = "" if of.endswith((".", "!", "?")) else "."
         about = description.removeprefix(OWN_VALUES).strip()
         description = f"{_OWN} {of}{end} {about}".strip()
-    return f"Sweep over {joined(words)}", description
+    return f"Sweep over {_axis_words(axes)}", description
+
+
+def _axis_words(axes: Sequence[str]) -> str:
+    """Some axes in a sentence."""
+    from midflight.plot.common.names import column_name, within_text
+    from midflight.plot.common.style import labelled
+    from midflight.plot.results.unfinished import joined
+
+    return joined([labelled(within_text(column_name(one))) if "." in one else one for one in axes])
 
 
 def _own_words(asked: Sweep, scenario: Mapping[str, Any]) -> dict[str, Any]:
@@ -258,15 +263,10 @@ def sweep_command(asked: Sweep, folder: Path, command: str = "") -> str:
 
 def _points(summary: Summary) -> str:
     """At which combinations of other axes values are compared; "" at one."""
-    from midflight.plot.common.names import column_name, within_text
-    from midflight.plot.common.style import labelled
-    from midflight.plot.results.unfinished import joined
-
     axes = [key for key in summary.others if len(summary.asked.axes[key]) > 1]
     count = math.prod(len(summary.asked.axes[key]) for key in axes)
-    names = [labelled(within_text(column_name(key))) if "." in key else key for key in axes]
     what = "values" if len(axes) == 1 else "combinations"
-    return f"{count} {what} of {joined(names)}" if axes else ""
+    return f"{count} {what} of {_axis_words(axes)}" if axes else ""
 
 
 def _better(metric: str) -> str:

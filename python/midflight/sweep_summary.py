@@ -13,7 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from midflight.flow_tables import tables_of
+from midflight.flow_tables import is_whole_flow, tables_of
 from midflight.meant import did_you_mean
 from midflight.refusal import refusal
 from midflight.run_tables import align, counted, csv_row
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Summary", "check_by", "check_has_measure"]
 
-# Lines of a table that is printed.
+#: Lines of a table unless another number is asked for.
 MOST_LINES = 60
 #: Of more lines the first and the last are printed.
 MOST_PRINTED = 24
@@ -119,7 +119,7 @@ class Summary:
                 f"values, or another metric, such as {other}goodput_bps."
             )
         if self.is_instead and not _has_sizes(self.asked, of_runs=True):
-            key = next(key for key in self.asked.axes if _is_whole_flow(key))
+            key = next(key for key in self.asked.axes if is_whole_flow(key))
             return (
                 "Transfers have no time, so this is the goodput: the flows have no size, as the "
                 f'values of {key} replace all of a flow; write for example {{size = "3 MB", ...}}.'
@@ -389,16 +389,12 @@ def _has_sizes(asked: Sweep, *, of_runs: bool = False) -> bool:
     """
     flows, keys = json.loads(asked.scenario)["flows"], [*asked.axes]
     if of_runs:
-        whole = [key for key in keys if _is_whole_flow(key)]
+        whole = [key for key in keys if is_whole_flow(key)]
         flows = {name: one for name, one in flows.items() if not replaced(f"flows.{name}", whole)}
         if any("size" in one for key in whole for one in tables_of(asked.axes[key])):
             return True
     has_own = any(one.get("size") is not None for one in flows.values())
     return has_own or any(key.endswith(".size") for key in keys)
-
-
-def _is_whole_flow(key: str) -> bool:
-    return key.startswith("flows.") and key.count(".") == 1
 
 
 def check_by(keys: Sequence[str] | None, asked: Sweep, option: str = "") -> list[str] | None:

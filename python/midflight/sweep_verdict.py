@@ -51,13 +51,14 @@ def best_lines(summary: Summary) -> Iterator[str]:
     for one in summary.grouped:
         others = (*one.values[:place], *one.values[place + 1 :])
         sets.setdefault((one.flow, *others), []).append(one)
+    told = any(one.samples > 1 for one in summary.compared)
     several_flows = len({one.flow for one in summary.grouped}) > 1
     for flow in dict.fromkeys(one.flow for one in summary.grouped):
         every = [groups for (of, *_), groups in sets.items() if of == flow and len(groups) > 1]
         if not every:
             continue
-        found = [_first(groups, place, way.sign, summary) for groups in every]
-        said = _best(found, way, has_intervals=_tells_chance(summary))
+        found = [_first(groups, place, way.sign, summary, has_intervals=told) for groups in every]
+        said = _best(found, way, has_intervals=told)
         # A name is at the beginning as it is everywhere, without a capital.
         is_name = any(one.best and said.startswith(f"{one.best[0]} ") for one in found)
         if several_flows:
@@ -67,8 +68,12 @@ def best_lines(summary: Summary) -> Iterator[str]:
         yield said
 
 
-def _first(groups: Sequence[Group], place: int, sign: int, summary: Summary) -> _First:
-    """Return which value of one combination is first, and which ones are not clearly worse."""
+def _first(
+    groups: Sequence[Group], place: int, sign: int, summary: Summary, *, has_intervals: bool
+) -> _First:
+    """Return which value of one combination is first, and which ones are not clearly worse. If any
+    change has several samples (`has_intervals`), it is known how much chance does.
+    """
     from midflight.plot.common.style import labelled
     from midflight.plot.results.axis import spaced
 
@@ -76,7 +81,9 @@ def _first(groups: Sequence[Group], place: int, sign: int, summary: Summary) -> 
     first = min(groups, key=lambda one: _rank(one, sign))
     value = first.values[place]
     found = compare(groups, summary.by, summary.by[place], [value, *names])
-    open_ones = [one for one in found if not _is_behind(one, sign, summary)]
+    open_ones = [
+        one for one in found if not _is_behind(one, sign, summary, has_intervals=has_intervals)
+    ]
     same = [one.value for one in open_ones if is_equal(one) and not one.value_missing]
     near = tuple(names[one.value] for one in open_ones if one.value not in same)
     others = tuple(name for other, name in names.items() if other not in (value, *same))
@@ -99,21 +106,16 @@ def _rank(one: Group, sign: int) -> tuple[int, float]:
     return one.missing(), -sign * _mean(one)
 
 
-def _is_behind(one: Comparison, sign: int, summary: Summary) -> bool:
+def _is_behind(one: Comparison, sign: int, summary: Summary, *, has_intervals: bool) -> bool:
     """Whether a value is clearly worse than the one that may be the best, its baseline, which has
     a result in each pair. A transfer that is not done took longer than one that is.
     """
     if one.baseline_missing or math.isnan(one.difference):
         is_time = sign < 0 and summary.metric.endswith("_ns")
         return is_time and not one.baseline_missing and one.value_missing > 0 and not one.pairs
-    if _tells_chance(summary) and one.samples == 1:
+    if has_intervals and one.samples == 1:
         return False
     return side_of(one) == -sign
-
-
-def _tells_chance(summary: Summary) -> bool:
-    """Whether any change is of several samples, so that it is known how much chance does."""
-    return any(one.samples > 1 for one in summary.compared)
 
 
 def _best(found: Sequence[_First], way: Direction, *, has_intervals: bool) -> str:
@@ -226,7 +228,8 @@ def _mean_words(way: Direction) -> str:
 
 def _joined(names: Sequence[str], word: str = "and") -> str:
     """Some names as a list in a sentence; the first ones of many."""
+    from midflight.plot.results.unfinished import joined
+
     if len(names) > _MOST_NAMED:
         names = [*names[: _MOST_NAMED - 1], f"{len(names) - _MOST_NAMED + 1} others"]
-    *most, last = names
-    return f"{', '.join(most)} {word} {last}" if most else last
+    return joined(names, word)

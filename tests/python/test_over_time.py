@@ -16,16 +16,10 @@ import pytest
 import midflight
 from midflight import Flow, Handoff, Link, LinkDirection, Scenario, Setup, Wired
 from midflight.cli import main
-from midflight.plot import figure_of, plot_delay_cdf, plot_run
-from midflight.plot.common.pgf import tex_width
+from midflight.plot import figure_of, plot_delay_cdf
 from midflight.plot.common.style import (
-    COLUMN_IN,
-    FONTS,
     LINKS,
     SERIES,
-    STYLES,
-    chosen_style,
-    figure_bytes,
 )
 from midflight.plot.over_time.history import histories
 from midflight.plot.over_time.panels import (
@@ -416,108 +410,6 @@ def test_the_pipe_is_small_after_a_timeout_and_flight_is_large() -> None:
     assert pipe.at(39 * NS) <= plain.steps("cwnd").at(39 * NS) + 1
 
 
-def test_figures_for_papers(tmp_path: Path) -> None:
-    files = {}
-    for name in ("a.pdf", "a.svg", "a.pgf", "b.pgf"):
-        files[name] = tmp_path / name
-        words = ["plot", "wifi-to-lte", "--kind", "throughput,queue", "--style", "paper"]
-        assert main([*words, "--out", str(files[name])]) == 0
-    pdf = files["a.pdf"].read_bytes()
-    assert b"STIXGeneral" in pdf
-    assert b"/Type3" not in pdf
-    svg = files["a.svg"].read_text()
-    assert re.search(r"<text[^>]*>Throughput</text>", svg)
-    assert re.search(r'width="(\d+)pt"', svg)[1] == f"{72 * COLUMN_IN:.0f}"  # type: ignore[index]
-    pgf = files["a.pgf"].read_text()
-    assert pgf == files["b.pgf"].read_text()
-    assert pgf.count(r"\begin{pgfscope}") == pgf.count(r"\end{pgfscope}")
-    assert r"\pgfqpoint{3.500000in}" in pgf
-    assert "Time (s)" in pgf
-    assert "includegraphics" not in pgf
-    out = tmp_path / "latex.pdf"
-    plot_run("wifi-to-lte", out, size="single", look="paper", font="latex")
-    data = out.read_bytes()
-    assert b"Cmr10" in data or b"cmr10" in data
-    assert b"/Type3" not in data
-
-
-def test_a_figure_for_a_paper_has_no_title() -> None:
-    """But for schemes side by side."""
-    runs = histories("wifi-to-lte", schemes=["sack", "freeze"])
-    titles = []
-    for look in STYLES:
-        with chosen_style(look):
-            drawn = run_figure(runs[:1]), run_figure(runs)
-        titles.append([[axes.get_title(loc="left") for axes in one.axes[:2]] for one in drawn])
-    both = ["sack (CUBIC)", "freeze"]
-    assert titles == [[["sack (CUBIC)", ""], both], [["", ""], both]]
-
-
-@pytest.mark.parametrize("font", FONTS)
-def test_lines_of_a_label_are_as_far_apart_in_each_font(font: str) -> None:
-    figure = figure_of(plot_over_time, "wifi-to-lte", ["throughput"], font=font)
-    figure.set_layout_engine("none")
-    with chosen_style(font=font):
-        drawn = figure_bytes(figure, ".svg").decode()
-    places = re.findall(r'<text [^>]*transform="translate\(([\d.]+) [^>]*>(\w+|\(Mbit/s\))<', drawn)
-    found = {text: float(at) for at, text in places}
-    assert found["(Mbit/s)"] - found["Throughput"] == pytest.approx(1.2 * 7.5, abs=0.3)
-
-
-def test_a_document_has_room_for_its_letters() -> None:
-    """Widths of cmr7 and cmr6, which LaTeX takes for letters of 6.5 pt, from their metrics."""
-    # a, c, d, e, h, n in units of their sizes.
-    cmr = {
-        7.0: dict(zip("acdehn", (0.5694, 0.5069, 0.6319, 0.5069, 0.6319, 0.6319), strict=True)),
-        6.0: dict(zip("acdehn", (0.6111, 0.5463, 0.6759, 0.5463, 0.6759, 0.6759), strict=True)),
-    }
-    for size, widths in cmr.items():
-        expected = size * sum(widths[one] for one in "enhanced")
-        assert tex_width("enhanced", size) == pytest.approx(expected, rel=0.03)
-    for font in ("serif", "latex"):
-        how: Any = {
-            "look": "paper",
-            "font": font,
-            "legend": "inside",
-            "labels": {"sack": "enhanced"},
-        }
-        figure = figure_of(plot_over_time, "wifi-to-lte", ["throughput"], **how)
-        figure.set_layout_engine("none")
-        with chosen_style("paper", font):
-            drawn = figure_bytes(figure, ".pgf").decode()
-        legend = figure.axes[1].get_legend()
-        assert legend is not None
-        names = [text.get_text() for text in legend.get_texts()]
-        wide = max(tex_width(one, 6.5) for one in names)
-        frame = legend.get_frame().get_width() * 72 / figure.dpi
-        assert frame > wide + 6.5 * 2.6
-        # The two lines of a label: 1.2 sizes apart.
-        places = re.findall(r"\\pgftext\[x=([\d.]+)in.*?(?:Throughput|\(Mbit/s\))\}", drawn)
-        first, second = (float(one) * 72 for one in places)
-        assert second - first == pytest.approx(1.2 * 7.5, rel=0.05)
-
-
-def test_letters_that_latex_takes_for_its_own(tmp_path: Path) -> None:
-    out = tmp_path / "a.pgf"
-    columns = {"x#_%": ["a&b", "c$d"], "sent": [1.0, 2.0]}
-    midflight.plot.plot_axis(columns, out, x="x#_%", y="sent")
-    text = out.read_text()
-    assert r"a\&b" in text
-    assert r"c\$d" in text
-    assert r"X\#" in text
-
-
-def test_the_style_ends_with_its_context() -> None:
-    import matplotlib as mpl
-
-    from midflight.plot.common.style import style
-
-    with chosen_style("paper"), style():
-        assert mpl.rcParams["font.family"][0] == "STIXGeneral"
-    with style():
-        assert mpl.rcParams["font.family"][0] == "DejaVu Sans"
-
-
 @pytest.mark.parametrize(
     "words",
     [
@@ -545,36 +437,6 @@ def test_every_question_has_samples_and_panels(words: list[str], tmp_path: Path)
     rates = {float(row["value"]) for row in rows if row["line"] == "rate of the link"}
     assert max(rates) > 0.1
     assert max(float(row["high"]) for row in rows if row["kind"] == "queue" and row["high"]) > 1
-
-
-def test_notebooks_show_runs_and_sweeps() -> None:
-    outcome = Scenario.read("wifi-to-lte").run()
-    text = outcome._repr_html_()
-    assert "<td>download</td>" in text
-    assert "goodput in Mbit/s" in text
-    assert "seconds until the first and until 100 packets" in text
-    assert "<svg" in text
-    assert ">Throughput<" in text
-    run = outcome.plan.setup(0)._repr_html_()
-    assert "<td>handoff</td><td>wifi</td><td>lte</td>" in run
-    assert "<svg" in run
-    axes = {"flows.download.scheme": ["sack", "<b>"], "seed": [1, 2, 3]}
-    with pytest.raises(midflight.MidflightError):
-        midflight.Sweep.of(Scenario.read("wifi-to-lte"), axes)
-    axes["flows.download.scheme"] = ["sack", "freeze"]
-    sweep = midflight.Sweep.of(Scenario.read("wifi-to-lte"), axes)
-    assert "6 cells" in sweep._repr_html_()
-    assert (
-        '<td>Seed</td><td style="text-align: right">3</td><td>1, 2, 3</td>' in sweep._repr_html_()
-    )
-    text = Scenario.read("wifi-to-lte")._repr_html_()
-    for cell in ("lte", "download", "handoff to lte", "break before make, 2 s without a link"):
-        assert f"<td>{cell}</td>" in text
-    assert "no link for 2 s" in text
-    own = midflight.Scenario.from_dict(
-        {"links": {"a": {"preset": "lte"}}, "flows": {"b": {"scheme": "mine"}}}
-    )
-    assert "there is no scheme &quot;mine&quot;" in own._repr_html_()
 
 
 def test_kinds_in_python(tmp_path: Path) -> None:

@@ -21,7 +21,6 @@ import midflight
 from midflight import MidflightError, Scenario
 from midflight.cli import main
 from midflight.sweep import Sweep, axis_values, shard_folder
-from midflight.sweep_report import headed
 from midflight.sweep_results import compare, groups, read_flows
 
 SCHEME, AT = "flows.download.scheme", "handoffs.0.at"
@@ -108,32 +107,6 @@ def test_a_sweep_runs_in_one_call(tmp_path: Path, capsys: pytest.CaptureFixture[
         assert "<th>Gap of the handoff</th>" in text
         assert re.search(r'<td style="text-align: right">-?[0-9.]+</td>', text)
         assert "handoffs.0.gap" not in text[places[-1] :]
-
-
-def test_a_sweep_in_a_notebook_names_what_has_all_lines(tmp_path: Path) -> None:
-    axes = {SCHEME: ["sack", "enhanced", "freeze"], "handoffs.0.gap": "0.1s:1.2s:0.1s"}
-    sweep = Sweep.of(Scenario.read("wifi-to-lte"), axes, compare=SCHEME)
-    text = sweep.run(tmp_path / "out")._repr_html_()
-    (table,) = re.findall("<table>.*</table>", text)
-    # As many of each value.
-    assert table.count("<tr>") == 21
-    assert table.count("<td>freeze</td>") == table.count("<td>enhanced</td>") == 10
-    folder = tmp_path / "out"
-    assert f"... and 4 more; the report (midflight report {folder}) has all</p>" in text
-    assert main(["report", str(folder), "--out", str(tmp_path / "report.html")]) == 0
-
-
-def test_numbers_of_a_column_of_results_have_as_many_decimals() -> None:
-    head = ["flow", "links.lte.rate", "runs", "difference", "+-", "%"]
-    lines = [
-        ["a", "0.25", "9", "-0.2773", "0.0001462", "-3.0"],
-        ["a", "1", "10", "-3e-05", "-", "1"],
-    ]
-    found = headed([head, *lines])
-    assert found[1:] == [
-        ["0.25", "9", "-0.2773", "0.0001", "-3.0"],
-        ["1", "10", "0.0000", "-", "1"],
-    ]
 
 
 def test_the_results_of_a_sweep_as_a_data_frame(tmp_path: Path) -> None:

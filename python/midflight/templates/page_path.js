@@ -81,7 +81,10 @@ function bars(at, runs) {
   barred(runs).forEach((path, row) => bar(at, runs.find(run => run.path === path), row, path.outages));
 }
 /** Their height. */
-const heightOfBars = runs => barred(runs).length ? 4 + 6 * barred(runs).length : 0;
+function heightOfBars(runs) {
+  const count = barred(runs).length;
+  return count ? 4 + 6 * count : 0;
+}
 function bar(at, run, row, spans) {
   const { g } = at;
   g.save();

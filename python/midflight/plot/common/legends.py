@@ -77,7 +77,7 @@ def legend(
 
 def _put_inside(figure: Figure, entries: Mapping[str, Any], title: str, may_grow: bool) -> bool:
     """Put a legend inside a panel where it covers nothing; return whether it has room there."""
-    from midflight.plot.results.legend_room import settle
+    from midflight.plot.common.legend_room import settle
 
     panel, inside = _inside(figure, entries, "inside", title)
     if settle(figure, panel, inside, may_grow=may_grow):

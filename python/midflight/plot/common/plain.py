@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
 
-from midflight.flow_tables import differing_settings, tables_of
+from midflight.flow_tables import differing_settings, is_whole_flow, tables_of
 from midflight.plot.common.names import column_name, within_text
 
 __all__ = [
@@ -15,7 +15,6 @@ __all__ = [
     "plain_control",
     "plain_labels",
     "plain_of_flows",
-    "plain_of_folder",
     "stack_labels",
     "table_titles",
     "usual_of_folder",
@@ -86,17 +85,12 @@ def plain_of_flows(flows: Iterable[_Flow]) -> Mapping[str, str]:
     return plain_labels(one.plain for one in flows)
 
 
-def plain_of_folder(source: object) -> Mapping[str, str]:
-    """Return the label of the plain scheme in the results of the folder of a sweep, or in a table
-    there, if no axis changes its congestion control; that of other tables is unknown.
+def _plain_of(asked: Mapping[str, Any]) -> Mapping[str, str]:
+    """The label of the plain scheme in the results of a sweep with this definition, if no axis
+    changes its congestion control.
     """
-    asked = _definition(source)
-    if asked is None:
-        return {}
     for key in asked["axes"]:
-        parts = key.split(".")
-        # The values of an axis may be whole flows.
-        if parts[-1] in _KEYS or (parts[0] == "flows" and len(parts) == 2):
+        if key.rpartition(".")[2] in _KEYS or is_whole_flow(key):
             return {}
     return plain_labels([plain_control(asked["scenario"])])
 
@@ -116,8 +110,9 @@ def stack_labels(scenario: Mapping[str, Any], axes: Mapping[str, Sequence[str]])
         flows = [flow for name, flow in scenario["flows"].items() if rest[0] in ("*", name)]
         if not rest[1:]:
             # A table is the whole flow.
-            told = differing_settings(tables_of(values))
-            for value, table in zip(values, tables_of(values), strict=False):
+            tables = tables_of(values)
+            told = differing_settings(tables)
+            for value, table in zip(values, tables, strict=False):
                 found[value] = _table_name(scenario, table, told, varied)
             continue
         for value in values:
@@ -134,8 +129,8 @@ def table_titles(axes: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """
     found = {}
     for key, values in axes.items():
-        told = differing_settings(tables_of(values)) if key.count(".") == 1 else set()
-        if not key.startswith("flows.") or not told:
+        told = differing_settings(tables_of(values)) if is_whole_flow(key) else set()
+        if not told:
             continue
         what = "sender" if told <= _OF_SENDER else told.pop() if len(told) == 1 else "settings"
         found[key] = column_name(f"{key}.{what}")
@@ -196,7 +191,7 @@ def usual_of_folder(source: object) -> AbstractContextManager[None]:
         return usually({})
     labels = stack_labels(asked["scenario"], asked["axes"])
     labels |= table_titles(asked["axes"])
-    return usually({**labels, **plain_of_folder(source)}, asked["axes"].values())
+    return usually({**labels, **_plain_of(asked)}, asked["axes"].values())
 
 
 def _definition(source: object) -> dict[str, Any] | None:

@@ -5,10 +5,10 @@ other ones.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
+from midflight.flow_tables import tables_of
 from midflight.plot.common.names import column_name, within_text
 
 __all__ = ["relabelled", "split_at", "values_of_tables", "with_words"]
@@ -29,11 +29,8 @@ def values_of_tables(text: str, but: Collection[str] = ()) -> str:
     def values(found: re.Match[str]) -> str:
         if found[0] in but:
             return found[0]
-        try:
-            table = tomllib.loads(f"table = {found[0]}")["table"]
-        except tomllib.TOMLDecodeError:
-            return found[0]
-        return ", ".join(values_in(table))
+        tables = tables_of([found[0]])
+        return ", ".join(values_in(tables[0])) if tables else found[0]
 
     return _TABLE.sub(values, text) if "{" in text else text
 

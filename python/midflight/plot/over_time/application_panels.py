@@ -48,7 +48,9 @@ def _standstills(
 
 
 def _stalls_words(curves: Sequence[Curve]) -> str:
-    """How often a single video stands still in the time shown, and how long together."""
+    """How many stalls of a single video are in the time shown, at least in part, and how long they
+    are together.
+    """
     lasts: list[float] = []
     for one in curves:
         if one.draw == "stalls" and one.low is not None and one.high is not None:

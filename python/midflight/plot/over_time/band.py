@@ -10,7 +10,7 @@ from midflight.plot.common.figure import SMALL_PT
 from midflight.plot.common.style import Look, labelled, text_width
 from midflight.plot.over_time.curves import Stretch, WatchedRun
 from midflight.plot.over_time.history import NS_PER_S
-from midflight.plot.over_time.room import NARROW_NO_LINK, NO_LINK, Room, is_narrow
+from midflight.plot.over_time.room import NARROW_NO_LINK, NO_LINK, WITHOUT, Room, is_narrow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -92,7 +92,7 @@ def _width(one: Stretch, room: Room, size: float, around_pt: float = 4.0) -> flo
     """How wide the name of a stretch is in letters of a size with the room around it, in
     seconds.
     """
-    return (text_width(labelled(one.link or "no link"), size) + around_pt) * room.point_s
+    return (text_width(labelled(one.link or WITHOUT), size) + around_pt) * room.point_s
 
 
 def _fits(one: Stretch, room: Room, size: float) -> bool:
@@ -139,7 +139,7 @@ def unnamed_entries(runs: Sequence[WatchedRun], room: Room) -> Iterator[tuple[st
         else:
             # As in the panels, where it is wider.
             narrow = any(is_narrow(_seen(one, room), room) for one in shown)
-            yield "no link", Patch(**NARROW_NO_LINK if narrow else NO_LINK)
+            yield WITHOUT, Patch(**NARROW_NO_LINK if narrow else NO_LINK)
 
 
 def draw_band(
@@ -169,7 +169,7 @@ def draw_band(
             at, is_free = _place(one, room, ticks, size)
             box: Any = {"facecolor": fill["facecolor"], "linewidth": 0, "pad": 0.5}
             how = centred if is_free else centred | {"bbox": box, "zorder": 3.5}
-            axes.text(at, bottom + 0.44 * height, labelled(one.link or "no link"), **how)
+            axes.text(at, bottom + 0.44 * height, labelled(one.link or WITHOUT), **how)
     if look is not None:
         from matplotlib.transforms import offset_copy
 

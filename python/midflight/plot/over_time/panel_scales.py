@@ -301,13 +301,14 @@ def peaks_off(panel: Panel, top: float, room: Room) -> list[Peak]:
             at = min(max(peak.time_s, first), last)
             over.append((at, at, peak.value))
         group: list[tuple[float, float, float]] = []
+        end = -math.inf
         for one_over in [*sorted(over), (math.inf, math.inf, 0.0)]:
-            near = max((end for _, end, _ in group), default=0.0) + _JOINED_PT * room.point_s
-            if group and one_over[0] > near:
+            if group and one_over[0] > end + _JOINED_PT * room.point_s:
                 at, _, value = max(group, key=lambda part: part[2])
                 found.append(peak._replace(value=value, time_s=at))
-                group = []
+                group, end = [], -math.inf
             group.append(one_over)
+            end = max(end, one_over[1])
     return sorted(found, key=lambda one: one.time_s)
 
 
@@ -372,7 +373,7 @@ def mark_cut_lines(axes: Axes, peaks: Sequence[Peak], unit: str, above: float = 
         down = line_pt * (level + 0.5)
         height = down + _VALUE_PT / 2
         beside = 0.8 * _HEAD_PT
-        if not is_left:
+        if text and not is_left:
             beside = _right_of([(one - first) / point - at for one in high_lines(height)], beside)
         how: Any = {"ls": "none", "marker": "^", "ms": _HEAD_PT, "mew": 0, "color": colour}
         how |= {"transform": offset_copy(axes.transData, figure, y=-down, units="points")}

@@ -334,14 +334,11 @@ def panel_rows(panels: Sequence[Panel]) -> Iterable[Sequence[object]]:
 
 def _edges(runs: Sequence[WatchedRun], room: Room) -> tuple[float, ...]:
     """The instants, in seconds, at which what is widened to be seen ends: those at which the path
-    changes, but not the ends of times without a link that are widened themselves.
+    changes, but not the ends of gaps that are widened themselves.
     """
     found: set[float] = set()
     for run in runs:
-        without = [*run.moments.outages]
-        without += [(one.from_ns, one.until_ns) for one in run.stretches if not one.link]
-        spans = ((begin / NS_PER_S, end / NS_PER_S) for begin, end in without)
-        found |= {*run.cuts} - {end for begin, end in spans if is_narrow((begin, end), room)}
+        found |= {*run.cuts} - {gap[1] for gap in run.gaps if is_narrow(gap, room)}
     return tuple(sorted(found))
 
 

@@ -72,10 +72,11 @@ _OF_OUTAGES: Mapping[str, Any] = {
     "hatch": "\\\\\\\\",
     "linewidth": 0,
 }
-#: How times are shaded that the legend calls so, and the colour where some are narrow.
-_SHADES = {OUTAGE: (_OF_OUTAGES, "#dfbf80"), WITHOUT: (NO_LINK, "#bfae88")}
-#: How times without a link are filled where some are narrow.
-NARROW_NO_LINK: Mapping[str, Any] = {"facecolor": _SHADES[WITHOUT][1], "linewidth": 0}
+#: How they are filled where some are narrow.
+NARROW_NO_LINK: Mapping[str, Any] = {"facecolor": "#bfae88", "linewidth": 0}
+_NARROW_OUTAGES: Mapping[str, Any] = {"facecolor": "#dfbf80", "linewidth": 0}
+#: How times are shaded that the legend calls so, usually and where some are narrow.
+_SHADES = {OUTAGE: (_OF_OUTAGES, _NARROW_OUTAGES), WITHOUT: (NO_LINK, NARROW_NO_LINK)}
 #: Shaded times are at least so wide, in points, as far as there is room.
 _LEAST_SPAN_PT = 1.5
 #: The columns of tables of the data of figures over time.
@@ -84,9 +85,9 @@ HEAD = ("kind", "unit", "line", "flow", "scheme", "link", "time_s", "value", "lo
 
 @dataclass(frozen=True)
 class Room:
-    """The room of a panel: its width in inches, and the time that it shows in seconds. What is
-    widened to be seen does not reach beyond `edges`, ascending instants in seconds, such as the
-    ends of outages.
+    """The room of a panel: its width in inches, and the time that it shows in seconds. Steps
+    that are widened to be seen do not reach beyond `edges`, ascending instants in seconds, such as
+    the ends of outages.
     """
 
     width_in: float
@@ -300,9 +301,8 @@ def shade_spans(
     start, end = room.window
     spans = [(max(a, start), min(b, end)) for a, b in spans if b > start and a < end and b > a]
     shown = widened(spans, room)
-    how, dark = _SHADES[what]
-    if any(is_narrow(one, room) for one in spans):
-        how = {"facecolor": dark, "linewidth": 0}
+    usual, narrow = _SHADES[what]
+    how = narrow if any(is_narrow(one, room) for one in spans) else usual
     if shown:
         corners = [[(a, 0.0), (a, 1.0), (b, 1.0), (b, 0.0)] for a, b in shown]
         across = axes.get_xaxis_transform()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable
 
 __all__ = ["alike", "named_alike"]
 
@@ -20,6 +20,6 @@ def alike(lines: Iterable[tuple[str, Hashable]]) -> dict[str, str]:
     return found
 
 
-def named_alike(name: str, same: Mapping[str, str]) -> str:
-    """The name of a line in a legend, with what it is the same as."""
-    return f"{name} (same as {same[name]})" if name in same else name
+def named_alike(name: str, same: str) -> str:
+    """The name of a line in a legend, with the one that it is the same as, "" for none."""
+    return f"{name} (same as {same})" if same else name

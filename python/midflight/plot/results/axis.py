@@ -56,9 +56,8 @@ from midflight.plot.results.scales import (
     is_log_place,
     is_log_value,
     log_title,
-    place_limits,
     set_log,
-    tick_places,
+    set_places,
 )
 from midflight.plot.results.spans import draw_span, takes_bands
 from midflight.plot.results.tables import (
@@ -195,7 +194,7 @@ def plot_axis(
     """
     # They need this module.
     from midflight.plot.results.paired import paired_figure, source_of
-    from midflight.plot.results.spread import plot_spread
+    from midflight.plot.results.spread import plot_shown, plot_spread
 
     check_dress(plot_axis, dress)
     check_format(path)
@@ -204,10 +203,7 @@ def plot_axis(
     texts: Any = {"title": title, "xscale": xscale, "yscale": yscale, "size": size}
     is_usual = y is None and by is None
     if is_usual and (paired := paired_figure(source, None, asked, where, has_by=False)) is not None:
-        given: Any = {"x": x}
-        if paired.kind == "heatmap":
-            given = {"x": paired.shown.x, "y": paired.shown.y, "value": paired.shown.value}
-        return plot_spread(source, path, paired.kind, where=where, **given, **texts, **dress)
+        return plot_shown(path, paired, asked, where, dress, **texts)
     source = source_of(source, y)
     shown = usual_shown(source, "median", asked, has_by=by is not None, where=where)
     if shown.x is None or shown.value is None:
@@ -645,23 +641,25 @@ def axis_figure(
         marker = marker_high(math.log(top / low) if log_y else top - low, height)
         widths, apart = [MEDIANS_PT] * len(drawn), Apart(0.0)
         if not has_names:
-            whiskers = whiskers_of(marks, marker, width, is_log=log_x)
+            whiskers = whiskers_of(marks, marker, width, is_log=log_x, bands=bands)
             medians = [(one.x, [point.median for point in one.points]) for one in data.lines]
             widths = widths_of_joined(medians, (low, top), MEDIANS_PT, log_x=log_x, log_y=log_y)
-        elif not schemes:
-            apart = side_by_side_at_names(min(0.17, 0.6 / lines), len(data.categories or ()), width)
+        else:
+            # Names have no room between them that says anything.
+            if not schemes:
+                count = len(data.categories or ())
+                apart = side_by_side_at_names(min(0.17, 0.6 / lines), count, width)
+            middle = (len(drawn) - 1) / 2
+            each = enumerate(drawn)
+            at_names = [np.array(one.x) + (n - middle) * apart.step for n, (one, _) in each]
+            whiskers = Whiskers(at_names, apart.cap_pt)
         for number, (line, look) in enumerate(drawn):
-            x = np.array(line.x)
-            if has_names:
-                # Names have no room between them that says anything.
-                x = x + (number - (len(drawn) - 1) / 2) * apart.step
-                whiskers = Whiskers([x] * len(drawn), apart.cap_pt)
-            at, cap_pt = x if bands else whiskers.at[number], whiskers.cap_pt
-            named = replace(line, label=named_alike(line.label, same))
+            at = whiskers.at[number]
+            named = replace(line, label=named_alike(line.label, same.get(line.label, "")))
             how: Any = {"joined": not has_names, "width_pt": widths[number]}
             draw_medians(axes, named, look, at, number, **how)
             span = quartiles_over(line, over)
-            draw_span(axes, span, look, at, cap_pt, bands=bands, lines=lines)
+            draw_span(axes, span, look, at, whiskers.cap_pt, bands=bands, lines=lines)
             mark_endless(axes, at, np.array([one[2] for one in line.points]), top, look)
         if log_y:
             set_log(axes.yaxis, low, top)
@@ -673,16 +671,8 @@ def axis_figure(
         if data.categories is not None:
             name_categories(axes, data.categories, width)
         else:
-            aside = [] if bands else whiskers.at
-            around = [*places, *(one for line in aside for one in line.tolist())]
             wide = is_spread and not bands
-            limits = place_limits(around, 0.05, is_log=log_x, wide=wide)
-            if log_x:
-                set_log(axes.xaxis, *limits, places)
-            else:
-                axes.set_xlim(*limits)
-        if data.categories is None:
-            tick_places(axes.xaxis, places, width)
+            set_places(axes, places, whiskers.at, width, is_log=log_x, wide=wide)
         label_axes(
             figure,
             axes,

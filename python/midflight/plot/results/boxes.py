@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-__all__ = ["are_flat", "draw_boxes"]
+__all__ = ["draw_boxes"]
 
 #: The hatches of the looks of `SERIES`, which tell boxes apart in greyscale. None has horizontal
 #: lines, which could be taken for medians.
@@ -28,7 +28,7 @@ _LEAST_FILL_PT = 2.0
 _LINE_PT = 2.2
 
 
-def are_flat(points_pt: NDArray[Any]) -> NDArray[np.bool_]:
+def _are_flat(points_pt: NDArray[Any]) -> NDArray[np.bool_]:
     """Return which boxes are so low that the line of the median would hide their fill, by the
     heights in points of 5, 25, 50, 75 and 95 % of their values.
     """
@@ -53,7 +53,7 @@ def draw_boxes(
 
     A row of `points` has 5, 25, 50, 75 and 95 % of the values, and of `points_pt` their heights:
     the end of a whisker, the box with its median, and the end of the other whisker. A row of nan
-    has no box, and one of equal values a marker. A flat box (`are_flat`) has no hatch, which would
+    has no box, and one of equal values a marker. A flat box (`_are_flat`) has no hatch, which would
     hide the line of its median.
     """
     alone = np.ptp(points, axis=1) == 0
@@ -61,7 +61,7 @@ def draw_boxes(
     fill: dict[str, Any] = {"edgecolor": look.colour, "linewidth": 0.8, "zorder": 4}
     thin: dict[str, Any] = {"color": look.colour, "linewidth": 0.8, "zorder": 3}
     line: dict[str, Any] = {"solid_capstyle": "butt", "color": _darker(look.colour), "zorder": 6}
-    heights, flat = points_pt[:, 3] - points_pt[:, 1], are_flat(points_pt)
+    heights, flat = points_pt[:, 3] - points_pt[:, 1], _are_flat(points_pt)
     drawn: dict[int, Any] = {}
     for place in np.flatnonzero(~alone).tolist():
         at, (p5, q1, median, q3, p95) = x[place], points[place]

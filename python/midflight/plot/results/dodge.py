@@ -46,8 +46,8 @@ _SEEN_BAND = 0.25
 
 
 class Apart(NamedTuple):
-    """The way between two whiskers at one place, in the unit of the axis or of its logarithm, and
-    half the width of their caps, in points, so that these do not overlap.
+    """The way between two lines that stand side by side, in the unit of the axis or of its
+    logarithm, and half the width of the caps of whiskers, in points, which do not overlap then.
     """
 
     step: float
@@ -66,9 +66,7 @@ _Mark = tuple[float, float, float]
 
 
 def dodge(places: Iterable[float], most: int, width_in: float, *, is_log: bool) -> Apart:
-    """Return how far apart whiskers stand of which so many would cover each other at some number,
-    in a figure so wide.
-    """
+    """Return how far apart lines stand of which so many stand side by side, in a figure so wide."""
     values = sorted({math.log(x) if is_log else x for x in places})
     if len(values) < 2 or most < 2:
         return Apart(0.0)  # One number, written in two units.
@@ -136,10 +134,15 @@ def beside(lines: Sequence[Sequence[_Mark]], marker: float) -> list[float]:
 
 
 def whiskers_of(
-    lines: Sequence[Sequence[_Mark]], marker: float, width_in: float, *, is_log: bool
+    lines: Sequence[Sequence[_Mark]],
+    marker: float,
+    width_in: float,
+    *,
+    is_log: bool,
+    bands: bool = False,
 ) -> Whiskers:
     """Return where the lines of a figure over numbers stand, with their whiskers; it is so wide,
-    and its markers are so high in the unit of the ends.
+    and its markers are so high in the unit of the ends. Lines with `bands` stand at their numbers.
     """
     steps = beside(lines, marker)
     most = round(2 * max(steps, default=0.0)) + 1
@@ -147,6 +150,6 @@ def whiskers_of(
     found = []
     for line, steps_aside in zip(lines, steps, strict=True):
         at = np.array([x for x, _, _ in line], dtype=np.float64)
-        aside = apart.step * steps_aside
+        aside = 0.0 if bands else apart.step * steps_aside
         found.append(at * np.exp(aside) if is_log else at + aside)
     return Whiskers(found, apart.cap_pt)

@@ -26,7 +26,7 @@ __all__ = [
     "open_edges",
     "place_limits",
     "set_log",
-    "tick_places",
+    "set_places",
 ]
 
 #: A linear axis hides values that are smaller than the largest one by more than this factor.
@@ -143,6 +143,26 @@ def set_log(axis: Axis, low: float, high: float, places: Iterable[float] = ()) -
     elif high >= 10 * low:
         return
     axis.set_minor_locator(NullLocator())
+
+
+def set_places(
+    axes: Axes,
+    places: Sequence[float],
+    lines: Iterable[Iterable[float]],
+    width_in: float,
+    *,
+    is_log: bool,
+    wide: bool,
+) -> None:
+    """Set the scale, the ends and the ticks of an axis of numbers, by these and by where `lines`
+    stand, in a figure so wide; `wide` is that of `place_limits`.
+    """
+    around = [*places, *(one for line in lines for one in line)]
+    limits = place_limits(around, 0.05, is_log=is_log, wide=wide)
+    if is_log:
+        set_log(axes.xaxis, *limits, places)
+    axes.set_xlim(*limits)
+    tick_places(axes.xaxis, places, width_in)
 
 
 def place_limits(

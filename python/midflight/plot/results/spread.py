@@ -94,9 +94,8 @@ from midflight.plot.results.scales import (
     is_log_value,
     log_title,
     open_edges,
-    place_limits,
     set_log,
-    tick_places,
+    set_places,
 )
 from midflight.plot.results.shares import (
     LINE_PT,
@@ -205,16 +204,36 @@ def plot_spread(
         shown = usual_shown(source, kind, asked, where=where, **has)
     if shown.value is None:
         raise missing_argument("value")
-    if paired is not None and paired.columns is not None:
-        columns = paired.columns
-    else:
-        columns = usual_rows(columns_of(source, shown.value), source, asked, shown, where)
+    found = kind, source, shown, None if paired is None else paired.columns
+    texts: Any = {"title": title, "xscale": xscale, "yscale": yscale, "size": size}
+    return plot_shown(path, found, asked, where, dress, **texts)
+
+
+def plot_shown(
+    path: str | Path,
+    found: tuple[str, TableSource, Shown, Columns | None],
+    asked: Shown,
+    where: Mapping[str, str | Sequence[str]] | None,
+    dress: Dress,
+    *,
+    title: str | None,
+    xscale: str | None,
+    yscale: str | None,
+    size: Size | None,
+) -> Path:
+    """Draw what is `found` to be shown where `asked` was asked for: the kind of the figure, its
+    source, what it shows, and the columns if they are not those of the source. The other arguments
+    and the returned path are those of `plot_spread`.
+    """
+    kind, source, shown, columns = found
+    if columns is None:
+        columns = usual_rows(columns_of(source, str(shown.value)), source, asked, shown, where)
     where = by_value(columns, where)
     how: Any = {"x": shown.x, "y": shown.y, "by": shown.by, "where": where}
     how["samples"] = samples_of(source, columns)
     apart = {"x": shown.x, "y": shown.y if kind == "heatmap" else None}
     check_is_apart(source, columns, apart, how["samples"])
-    data = spread_of(columns, kind, value=shown.value, **how)
+    data = spread_of(columns, kind, value=str(shown.value), **how)
 
     def draw() -> Figure:
         return spread_figure(data, xscale=xscale, yscale=yscale, size=size, title=title)
@@ -576,8 +595,10 @@ def _ends_of_values(data: Spread, logs: Logs, cut: tuple[float, float] | None) -
     return cut or (min([0.0, *known]), max([0.0, *known]))
 
 
-def _whiskers(data: Spread, logs: Logs, size_in: tuple[float, float], ends: _Ends) -> Whiskers:
-    """Where the whiskers of means over numbers stand."""
+def _whiskers(
+    data: Spread, logs: Logs, size_in: tuple[float, float], ends: _Ends, *, bands: bool
+) -> Whiskers:
+    """Where the lines of means over numbers stand, with their whiskers."""
     width, height = size_in
 
     def up(value: float) -> float:
@@ -589,7 +610,7 @@ def _whiskers(data: Spread, logs: Logs, size_in: tuple[float, float], ends: _End
         each = zip(group.x, bars, strict=True)
         marks.append([(x, up(low), up(high)) for x, (_, low, high) in each])
     marker = marker_high(up(ends[1]) - up(ends[0]), height)
-    return whiskers_of(marks, marker, width, is_log=logs.x)
+    return whiskers_of(marks, marker, width, is_log=logs.x, bands=bands)
 
 
 def _detail(data: Spread, cut: tuple[float, float] | None = None) -> str:
@@ -717,7 +738,7 @@ def _draw_intervals(
     # Means over numbers stand at their number, or a little aside; means over names side by side.
     if has_numbers:
         values = _ends_of_values(data, logs, cut)
-        whiskers = _whiskers(data, logs, size_in, values)
+        whiskers = _whiskers(data, logs, size_in, values, bands=bands)
         means = [(group.x, _joined_means(group)) for group in data.groups]
         widths = widths_of_joined(means, values, LINE_PT, log_x=logs.x, log_y=logs.y)
     else:
@@ -731,8 +752,7 @@ def _draw_intervals(
     has_bars = False
     most = _most_pairs(data.groups)
     for place, (group, look, _) in enumerate(styled):
-        # Bands are at their numbers, and so are the lines in them.
-        at = np.array(group.x, dtype=np.float64) if bands else whiskers.at[place]
+        at = whiskers.at[place]
         points = np.array([interval_of(group, one) for one in range(len(group.x))]).reshape(-1, 3)
         mean, low, high = points.T
         if cut is not None and group.ends:
@@ -773,10 +793,5 @@ def _draw_intervals(
     for one in endless:
         _draw_endless(axes, *one)
     if has_numbers:
-        aside = [] if bands else whiskers.at
-        around = [*places, *(one for line in aside for one in line.tolist())]
-        limits = place_limits(around, 0.05, is_log=logs.x, wide=has_bars and not bands)
-        if logs.x:
-            set_log(axes.xaxis, *limits, places)
-        axes.set_xlim(*limits)
-        tick_places(axes.xaxis, places, size_in[0])
+        wide = has_bars and not bands
+        set_places(axes, places, whiskers.at, size_in[0], is_log=logs.x, wide=wide)

@@ -53,7 +53,7 @@ class Group:
     @property
     def named(self) -> str:
         """Its name in a legend."""
-        return named_alike(self.label, {self.label: self.same} if self.same else {})
+        return named_alike(self.label, self.same)
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Spread:
     #: What the marks are; of intervals the kind of their samples: "runs", "axes" or "values".
     detail: str = ""
     over: str = ""
-    #: For a map of a comparison: why cells have no pairs.
+    #: For a map of a comparison: why cells have no change.
     empty: str = ""
     #: For a table: the columns of the axes and of the measurement, and the units of their values.
     axes: Sequence[tuple[str, str]] = ()
