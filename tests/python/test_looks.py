@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.markers import MarkerStyle
 from numpy.typing import NDArray
 
+from midflight.cli import main
 from midflight.plot import figure_of, plot_axis, plot_spread
 from midflight.plot.common.style import SERIES, Look, looks_of
 from midflight.remark import ScenarioWarning
@@ -137,12 +139,29 @@ def test_an_axis_grows_where_a_legend_would_cover_data(yscale: str) -> None:
         assert not ((x > box.x0) & (x < box.x1) & (y > box.y0) & (y < box.y1)).any()
 
 
+def test_a_command_prints_a_note_on_a_legend_without_room(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    table, out = tmp_path / "results.csv", tmp_path / "out.png"
+    each = itertools.product(["sack", "freeze", "vho-qs", "enhanced"], range(1, 10))
+    lines = [f"{scheme},{gap} s,{gap}e9" for scheme, gap in each]
+    table.write_text("\n".join([f"{SCHEME},{GAP},duration_ns", *lines, ""]))
+    args = ["plot", str(table), "--kind", "cdf", "--value", "duration_ns", "--by", SCHEME]
+    assert main([*args, "--size", "3", "--legend", "inside", "--out", str(out)]) == 0
+    said = capfd.readouterr().err.splitlines()
+    assert "midflight: note: --legend inside: there is no room that is free of data" in said[0]
+    assert all(line.startswith("midflight: note: ") for line in said)
+
+
 def test_a_legend_without_room_inside_is_outside() -> None:
     with pytest.warns(ScenarioWarning, match="--legend inside: there is no room"):
         figure = crowded(ylim=(0, 4.2))
     assert figure.axes[0].get_legend() is None
     assert figure.axes[0].get_ylim() == (0, 4.2)
-    assert len(figure.legends) == 1
+    (legend,) = figure.legends
+    # The panel makes room for it.
+    figure.draw_without_rendering()
+    assert legend.get_window_extent().y0 > figure.axes[0].get_window_extent().y1
     # A corner is where it is asked for.
     (axes,) = crowded(legend="upper-left").axes
     assert axes.get_legend() is not None

@@ -22,7 +22,7 @@ from midflight.cli.drill import drill
 from midflight.cli.explain import explain
 from midflight.cli.lab import lab
 from midflight.cli.listing import list_registry
-from midflight.cli.output import UserError, begin_command
+from midflight.cli.output import UserError, begin_command, notes_of_warnings
 from midflight.cli.plot import plot
 from midflight.cli.report import report
 from midflight.cli.reproduce import reproduce
@@ -108,7 +108,8 @@ def main(args: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit(TERMINATED))
     begin_command()
     try:
-        status = app(args=args, prog_name="midflight", standalone_mode=False)
+        with notes_of_warnings():
+            status = app(args=args, prog_name="midflight", standalone_mode=False)
         sys.stdout.flush()
     except typer.TyperException as error:
         complain(usage_message(error))

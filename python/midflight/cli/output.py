@@ -7,10 +7,11 @@ import os
 import stat
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TextIO
 
 from midflight.run_tables import align
 
@@ -20,6 +21,7 @@ __all__ = [
     "align",
     "begin_command",
     "note",
+    "notes_of_warnings",
     "open_result",
     "progress_display",
     "shorten",
@@ -56,6 +58,34 @@ def note(text: str) -> None:
     if text not in _PRINTED:
         _PRINTED.add(text)
         print(f"midflight: note: {text}", file=sys.stderr)
+
+
+@contextmanager
+def notes_of_warnings() -> Iterator[None]:
+    """Print what warns of a scenario or of a figure as notes: a warning of Python has the place of
+    a source file, which says nothing to a user.
+    """
+    from midflight.remark import ScenarioWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", ScenarioWarning)
+        usual = warnings.showwarning
+
+        def show(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
+            if issubclass(category, ScenarioWarning):
+                note(str(message))
+            else:
+                usual(message, category, filename, lineno, file, line)
+
+        warnings.showwarning = show
+        yield
 
 
 def begin_command() -> None:

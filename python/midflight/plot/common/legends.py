@@ -69,7 +69,8 @@ def legend(
             and place == "inside"
             and not _put_inside(figure, entries, title, may_grow)
         ):
-            warn_of(["--legend inside: there is no room that is free of data; it is outside"])
+            said = "there is no room that is free of data; the legend is above the panel"
+            warn_of([f"--legend inside: {said}"])
             place = "outside"
         if lines is not None or place != "inside":
             _put(figure, entries, place, loc, title, most, lines, first)
@@ -79,10 +80,15 @@ def _put_inside(figure: Figure, entries: Mapping[str, Any], title: str, may_grow
     """Put a legend inside a panel where it covers nothing; return whether it has room there."""
     from midflight.plot.common.legend_room import settle
 
+    places = [axes.get_position() for axes in figure.axes]
     panel, inside = _inside(figure, entries, "inside", title)
     if settle(figure, panel, inside, may_grow=may_grow):
         return True
     inside.remove()
+    for axes, place in zip(figure.axes, places, strict=True):
+        axes.set_position(place)
+        # A position that is set takes axes out of the layout, and the legend needs room above.
+        axes.set_in_layout(True)
     return False
 
 
