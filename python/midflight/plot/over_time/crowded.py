@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,9 +13,11 @@ from midflight.plot.over_time.room import Room
 
 __all__ = ["MOST_ROWS", "with_room", "without_many", "without_overlaps"]
 
-#: How far apart marks in a row are at least, in sizes of their kind. Timeouts are few and large.
+#: How far apart marks in a row are at least, in sizes of their kind. Timeouts are few and large:
+#: nearer ones are drawn, and counted.
 _APART = 1.2
-_APART_OF: Mapping[Draw, float] = {"timeout": 0.3, "spurious": 0.3}
+_TIMEOUTS: Sequence[Draw] = ("timeout", "spurious")
+_TIMEOUTS_APART = 0.3
 #: The least length of a step that stands alone, in points.
 _LEAST_STEP_PT = 1.0
 #: Rows of marks of more lines than this would take half of a panel.
@@ -33,18 +35,27 @@ _OF_SEQUENCE: Mapping[Draw, str] = {
 
 def without_overlaps(panel: Panel, room: Room) -> Panel:
     """Return a panel whose rows of marks have one of those of a kind that would cover each other.
-    How many there are stands beside the row. Timeouts that are close are seen as such.
+    How many there are stands beside the row; of timeouts only if they are not told apart.
     """
+    crowded = {one.look for one in panel.curves if _are_crowded(panel, one.look, room)}
     curves = []
     for one in panel.curves:
         if one.in_row and one.draw in EVENTS:
-            event = EVENTS[one.draw]
-            least = _APART_OF.get(one.draw, _APART) * event.size * room.point_s
-            kept = _apart(one.time_s, least)
-            count = len(one.time_s)
+            is_timeout = one.draw in _TIMEOUTS
+            apart = _TIMEOUTS_APART if is_timeout else _APART
+            kept = _apart(one.time_s, apart * EVENTS[one.draw].size * room.point_s)
+            count = 0 if is_timeout and one.look not in crowded else len(one.time_s)
             one = replace(one, time_s=one.time_s[kept], value=one.value[kept], events=count)
         curves.append(one)
     return replace(panel, curves=curves)
+
+
+def _are_crowded(panel: Panel, look: int | None, room: Room) -> bool:
+    """Whether timeouts of a line, of both kinds, cover each other."""
+    mine = [one for one in panel.curves if one.in_row and one.draw in _TIMEOUTS]
+    times = [one.time_s for one in mine if one.look == look]
+    at = np.sort(np.concatenate([np.empty(0), *times]))
+    return bool((np.diff(at) < _APART * EVENTS["timeout"].size * room.point_s).any())
 
 
 def _apart(time_s: Values, least: float) -> list[int]:

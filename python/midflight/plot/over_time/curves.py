@@ -84,7 +84,7 @@ class Curve:
     of_intervals: bool = False
     #: Whether its events stand in a row above the lines.
     in_row: bool = False
-    #: How many events its marks are of, if they are not all drawn.
+    #: How many events its marks are of, if that is said beside their row.
     events: int = 0
     #: Its quantity, where a panel has several quantities of a line: the legend explains its mark in
     #: grey, and the colour identifies the line.

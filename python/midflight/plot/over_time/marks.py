@@ -101,20 +101,24 @@ def check_marks(kinds: Sequence[str] | None) -> list[str] | None:
     return [one for one in found if one != "none"]
 
 
-def timeouts(flow: History, line: Curve, *, alone: bool) -> list[Curve]:
-    """The timeouts of a flow while its line is shown, with the value of the line then; a single
-    line needs no colour to tell whose they are.
+def timeouts(
+    flow: History, line: Curve, window: tuple[float, float], *, alone: bool
+) -> list[Curve]:
+    """The timeouts of a flow in a window of time, in seconds, with the value of its line then, or
+    the nearest one that it has: data may be lost before any arrive. A single line needs no colour
+    to tell whose they are.
     """
     if not len(line.time_s):
         return []
     found = []
     at, details = flow.times("rto") / NS_PER_S, np.array(flow.details("rto"), dtype=str)
-    shown = (at >= line.time_s[0]) & (at <= line.time_s[-1])
+    shown = (at >= window[0]) & (at <= window[1])
     for draw in _TIMEOUTS:
         label = EVENTS[draw].label
         time = at[shown & ((details == "spurious") == (draw == "spurious"))]
         if len(time):
-            value = line.value[np.searchsorted(line.time_s, time, side="right") - 1]
+            place = np.searchsorted(line.time_s, time, side="right") - 1
+            value = line.value[np.maximum(place, 0)]
             look = None if alone else line.look
             how: Any = {"flow": line.flow, "scheme": line.scheme, "quantity": label}
             found.append(Curve(label, draw, time, value, look, in_row=True, **how))

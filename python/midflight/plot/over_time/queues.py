@@ -183,7 +183,7 @@ def queue_panel(
             if one_run:
                 of_flows = bin_edges(window, means, end_s, run.cuts)
                 curves += _backlogs(run, at, link, of_flows)
-        curves += _timeouts_at(run, curves, alone=alone)
+        curves += _timeouts_at(run, curves, window, alone=alone)
     detail = f"means of {interval:g} s, band: smallest to largest" if is_binned else ""
     if is_binned and len(runs) > 1 and _hides_bursts(curves):
         curves = [one if one.high is None else replace(one, value=one.high) for one in curves]
@@ -211,7 +211,9 @@ def _hides_bursts(curves: Sequence[Curve]) -> bool:
     return most > _OF_BURSTS * max((float(np.nanmax(value)) for value, _ in pairs), default=0.0)
 
 
-def _timeouts_at(run: WatchedRun, curves: Sequence[Curve], *, alone: bool) -> list[Curve]:
+def _timeouts_at(
+    run: WatchedRun, curves: Sequence[Curve], window: tuple[float, float], *, alone: bool
+) -> list[Curve]:
     """The timeouts of each shown flow, with the longest queue of its run then."""
     queues = [one for one in curves if one.draw == "queue" and one.scheme == run.scheme]
     found: list[Curve] = []
@@ -226,7 +228,7 @@ def _timeouts_at(run: WatchedRun, curves: Sequence[Curve], *, alone: bool) -> li
     for flow, label, look in zip(run.flows, run.labels, run.looks, strict=True):
         how: Any = {"flow": flow.flow, "scheme": flow.label}
         line = Curve(label, "steps", time, most, look, **how)
-        found += timeouts(flow, line, alone=alone)
+        found += timeouts(flow, line, window, alone=alone)
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -21,12 +22,15 @@ from midflight.plot.common.style import (
     MIDDLE,
     PAGE_IN,
     Size,
+    captioned,
     check_format,
     is_paper,
     labelled,
     size_in,
     style,
+    text_width,
     usually,
+    wrapped,
 )
 from midflight.plot.over_time.curves import Peak, Values, held_in
 from midflight.plot.over_time.followed import time_title
@@ -74,6 +78,8 @@ MOST_PANELS = 4
 #: With more timeouts and fast retransmits than these none is named, else the first ones; in panels
 #: that are narrower, in inches, none.
 _MOST_EVENTS, _MOST_NAMED, _LEAST_NAMED_IN = 8, 3, 2.3
+#: The size of the letters of titles of panels, and the least room beside one, in points.
+_TITLE_PT, _LEAST_PT = 7.5, 50.0
 #: What a row of panels has at its left and right, and between two panels, in inches.
 _LEFT_IN, _NAMES_IN, _BETWEEN_IN = 0.7, 0.5, 0.1
 #: The pipe is drawn if it differs by more than this share from the lesser of cwnd and flight, for
@@ -214,11 +220,14 @@ def run_figure(
                 handles, labels = axes.get_legend_handles_labels()
                 entries |= dict(zip(labels, handles, strict=True))
         for axes, one in zip(grid[0], runs, strict=True):
-            if is_paper() and len(runs) == 1 and not one.others:
-                # Its caption names the scheme; but not which of several flows this is.
-                continue
-            levels = label_levels(one.moments, room)
-            axes.set_title(labelled(one.title), loc="left", pad=7 + 9 * levels, fontweight="bold")
+            # Its caption names the scheme; but not which of several flows this is.
+            is_told = is_paper() and len(runs) == 1 and not one.others
+            heading = "" if is_told else labelled(one.title)
+            how: Any = {"pad": 7 + 9 * label_levels(one.moments, room)}
+            free = 72 * room.width_in - 1.1 * text_width(heading, _TITLE_PT) - SMALL_PT
+            said = wrapped(_event_counts(one, room, segments), SMALL_PT, max(free, _LEAST_PT))
+            axes.set_title(captioned(said), loc="right", fontsize=SMALL_PT, color="0.35", **how)
+            axes.set_title(heading, loc="left", fontweight="bold", **how)
         for axes, one in zip(grid[-1], runs, strict=True):
             axes.set_xlabel(time_title([(one.recorded, one.end_ns)]))
         for row in grid:
@@ -312,6 +321,16 @@ def _time_sequence(axes: Axes, one: History, room: Room) -> None:
     axes.grid(not is_paper(), axis="x")
 
 
+def _events(
+    one: History, room: Room, segments: tuple[int, int] | None
+) -> Iterator[tuple[float, str, float]]:
+    """Yield the timeouts and fast retransmits that are shown: time, event, segment."""
+    for event in ("rto", "fast_retransmit"):
+        for at, segment in zip(one.times(event), one.values(event), strict=True):
+            if room.shows(int(at)) and (segments is None or segments[0] <= segment <= segments[1]):
+                yield at / NS_PER_S, event, float(segment)
+
+
 def _names(
     one: History, room: Room, segments: tuple[int, int] | None
 ) -> list[tuple[float, float, str]]:
@@ -320,13 +339,8 @@ def _names(
     Timeouts of one segment after each other have a name with their number at the first of them. The
     names of timeouts are first, those of most timeouts before others.
     """
-    found = []
-    for event in ("rto", "fast_retransmit"):
-        for at, segment in zip(one.times(event), one.values(event), strict=True):
-            if room.shows(int(at)) and (segments is None or segments[0] <= segment <= segments[1]):
-                found.append((at / NS_PER_S, event, float(segment)))
     groups: list[tuple[float, str, float, int]] = []
-    for at_s, event, segment in sorted(found):
+    for at_s, event, segment in sorted(_events(one, room, segments)):
         if groups and event == "rto" and groups[-1][1:3] == (event, segment):
             groups[-1] = (*groups[-1][:3], groups[-1][3] + 1)
         else:
@@ -338,6 +352,16 @@ def _names(
         (at_s, segment, _event_name(event, count))
         for at_s, event, segment, count in groups[:_MOST_NAMED]
     ]
+
+
+def _event_counts(one: History, room: Room, segments: tuple[int, int] | None) -> str:
+    """How many timeouts and fast retransmits are shown: names are not at all of them, and timeouts
+    that are near each other are one triangle.
+    """
+    counts = Counter(event for _, event, _ in _events(one, room, segments))
+    words = {"rto": "timeout", "fast_retransmit": "fast retransmit"}
+    each = ((counts[event], what) for event, what in words.items() if counts[event])
+    return ", ".join(f"{count:,} {what}{'s' * (count > 1)}" for count, what in each)
 
 
 def _event_name(event: str, count: int) -> str:

@@ -146,7 +146,7 @@ def cwnd_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interval
                 behind.append(Curve("ssthresh", "limit", steps[0], known, **aux))
         steps = _steps_in(flow.steps("cwnd"), window, flow)
         curves.append(Curve(draw="steps", time_s=steps[0], value=steps[1], **how))
-        behind += timeouts(flow, curves[-1], alone=alone)
+        behind += timeouts(flow, curves[-1], window, alone=alone)
     curves, said = _calmed(runs, curves, window, interval)
     shown = [one for one in (*curves, *behind) if len(one.time_s)]
     detail = "; ".join(filter(None, (_of_segments(runs), said)))
@@ -179,7 +179,7 @@ def pipe_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interval
     for _, flow, how in each_line(runs):
         steps = _steps_in(flow.pipe, window, flow)
         curves.append(Curve(draw="steps", time_s=steps[0], value=steps[1], **how))
-        marks += timeouts(flow, curves[-1], alone=is_alone(runs))
+        marks += timeouts(flow, curves[-1], window, alone=is_alone(runs))
     curves, said = _calmed(runs, curves, window, interval)
     detail = "; ".join(filter(None, (_of_segments(runs), said)))
     return Panel("pipe", "Pipe (segments)", "segments", [*curves, *marks], detail)
@@ -196,7 +196,7 @@ def sequence_panel(
         new = np.concatenate([[True], np.diff(acked) > 0]) if len(acked) else slice(0)
         steps = held_in(time[new], acked[new], window, flow.end_ns / NS_PER_S)
         line = Curve(draw="steps", time_s=steps[0], value=steps[1], **how)
-        curves += [line, *timeouts(flow, line, alone=is_alone(runs))]
+        curves += [line, *timeouts(flow, line, window, alone=is_alone(runs))]
         again = flow.times("rexmit"), flow.values("rexmit")
         marks = {"retransmissions": again, **flow.lost_by_cause()}
         for draw in (*GROUPS["retransmissions"], *GROUPS["losses"]):

@@ -45,6 +45,7 @@ _ROW, _ROWS = 0.085, 0.34
 #: What the rows of marks are counted as, and the size of these letters.
 _COUNTED: Sequence[tuple[Sequence[Draw], str]] = (
     (GROUPS["losses"], "lost"),
+    (("timeout", "spurious"), "timeouts"),
     (GROUPS["acks"], "ACKs lost"),
     (GROUPS["ecn"], "marked"),
     (GROUPS["retransmissions"], "sent again"),
@@ -262,9 +263,9 @@ def draw_row_names(axes: Axes, panel: Panel, rows: Mapping[int, float]) -> None:
         if has_markers:
             look = look_of(row)
             axes.plot(
-                [1.0],
+                [0.0],
                 [rows[row]],
-                transform=offset_copy(axes.transAxes, figure, x=5, units="points"),
+                transform=offset_copy(axes.transAxes, figure, x=-5, units="points"),
                 clip_on=False,
                 marker=look.marker,
                 ms=0.8 * look.size,
@@ -277,12 +278,13 @@ def draw_row_names(axes: Axes, panel: Panel, rows: Mapping[int, float]) -> None:
             continue
         axes.annotate(
             counts,
-            (1.0, rows[row]),
+            (0.0, rows[row]),
             xycoords="axes fraction",
-            xytext=(10 if has_markers else 3, 0),
+            xytext=(-10 if has_markers else -3, 0),
             textcoords="offset points",
             fontsize=_COUNT_PT,
             color="0.25",
+            ha="right",
             va="center_baseline",
             annotation_clip=False,
         )

@@ -586,7 +586,7 @@ def _throughput(runs: Sequence[WatchedRun], window: tuple[float, float], interva
             # The last one holds to the end of its interval.
             value = np.append(means, means[-1])
             line = Curve(draw="steps", time_s=edges, value=value, of_intervals=True, **how)
-            marks = timeouts(flow, line, alone=is_alone(runs))
+            marks = timeouts(flow, line, window, alone=is_alone(runs))
             least, pipe = least_stall_s(run, flow), pipe_of_workload(run, flow)
             found.append(Heard(at, line, marks, least, pipe, run.gaps))
     for one, stalls in zip(found, stalls_of(found, alone=is_alone(runs)), strict=True):

@@ -1,0 +1,70 @@
+"""Events that figures over time do not show one by one are in a count."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from midflight.plot import figure_of, plot_over_time, plot_run
+from midflight.plot.over_time.crowded import without_overlaps
+from midflight.plot.over_time.curves import Curve, Draw, Panel
+from midflight.plot.over_time.marks import timeouts
+from midflight.plot.over_time.room import Room
+from midflight.plot.over_time.strokes import draw_row_names, rows_of
+
+
+def counted(*curves: Curve) -> list[str]:
+    """What stands beside the rows of marks of a panel of 216 points and 10 s."""
+    panel = without_overlaps(Panel("throughput", "", "", curves), Room(3.0, (0.0, 10.0)))
+    axes = Figure().add_subplot()
+    draw_row_names(axes, panel, rows_of(panel))
+    return [one.get_text() for one in axes.texts]
+
+
+def marks(draw: Draw, *time_s: float) -> Curve:
+    return Curve(draw, draw, np.array(time_s), np.zeros(len(time_s)), in_row=True)
+
+
+def test_timeouts_that_cover_each_other_are_counted() -> None:
+    assert counted(marks("timeout", 1, 2, 4, 8)) == []
+    assert counted(marks("timeout", 1, 1.07, 1.15, 1.16)) == ["4 timeouts"]
+    # Hollow ones that lie on others, too.
+    assert counted(marks("timeout", 1, 4), marks("spurious", 2, 4.05)) == ["2 + 2 timeouts"]
+
+
+def test_timeouts_before_the_first_data_arrive_are_shown() -> None:
+    flow: Any = SimpleNamespace(
+        times=lambda _: np.array([1, 5, 9]) * 10**9, details=lambda _: ["", "", ""]
+    )
+    line = Curve("a", "steps", np.array([3.0, 6.0]), np.array([10.0, 20.0]))
+    (found,) = timeouts(flow, line, (0.0, 8.0), alone=True)
+    assert found.time_s.tolist() == [1, 5]
+    assert found.value.tolist() == [10, 10]
+
+
+@pytest.mark.parametrize("kind", ["both", "time-sequence"])
+def test_a_figure_of_segments_counts_what_it_does_not_name(kind: str) -> None:
+    figure = figure_of(plot_run, "wifi-to-lte", kind=kind)
+    assert figure.axes[0].get_title("right") == "4 timeouts, 2 fast retransmits"
+    narrow = figure_of(plot_run, "wifi-to-lte", kind=kind, until_s=1.5, look="paper")
+    assert narrow.axes[0].get_title("right") == "2 timeouts, 1 fast retransmit"
+    without = figure_of(plot_run, "wifi-to-lte", kind=kind, captions=False)
+    assert without.axes[0].get_title("right") == ""
+
+
+def test_counts_beside_rows_take_next_to_no_width_from_panels() -> None:
+    how: Any = {"look": "paper", "from_s": 1.0}
+    with_rows, without = (
+        figure_of(plot_over_time, "walk-out-of-wifi", ["queue"], marks=one, **how)
+        for one in (["losses"], [])
+    )
+    assert any(one.get_text().endswith(" lost") for one in with_rows.axes[1].texts)
+    widths = []
+    for figure in (with_rows, without):
+        figure.draw_without_rendering()
+        widths.append(figure.axes[1].get_position().width)
+    assert widths[0] == pytest.approx(widths[1], abs=0.02)
