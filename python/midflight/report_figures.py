@@ -42,7 +42,7 @@ def figures(plans: Mapping[str, Plan], names: Sequence[str]) -> Iterator[dict[st
     """Draw flows in the first run, of several plans by their names beside each other. One that is
     so long that its packets would not be told apart has the image "".
     """
-    from midflight.plot.common.plain import plain_of_flows
+    from midflight.plot.common.plain import usual_of_flows
     from midflight.plot.common.style import figure_bytes, labelled, usually
     from midflight.plot.over_time.history import histories
     from midflight.plot.over_time.run import run_figure
@@ -50,7 +50,7 @@ def figures(plans: Mapping[str, Plan], names: Sequence[str]) -> Iterator[dict[st
     source = plans if len(plans) > 1 else next(iter(plans.values()))
     for name in names:
         runs = histories(source, flow=name)
-        with usually(plain_of_flows(runs)):
+        with usually(usual_of_flows(runs)):
             label = ", ".join(labelled(one.label) for one in runs)
         yield {
             "flow": name,

@@ -15,7 +15,8 @@ from midflight import Flow, Scenario
 from midflight.cli import main
 from midflight.plot import figure_of, plot_axis, plot_delay_cdf, plot_over_time, plot_run
 from midflight.plot.common.names import column_name, plural_name
-from midflight.plot.common.plain import plain_of_flows, stack_labels, table_titles
+from midflight.plot.common.plain import stack_labels, table_titles, usual_of_flows
+from midflight.plot.common.relabel import parts_of
 from midflight.plot.common.style import SERIES, looks_of
 from midflight.plot.over_time.panels import shown_panels
 from midflight.plot.over_time.watched import watch
@@ -47,7 +48,7 @@ def test_the_plain_scheme_tells_its_congestion_control(tmp_path: Path) -> None:
     )
     (panel,) = shown_panels(watch(mixed), ["throughput"])[1]
     assert {one.scheme for one in panel.curves if one.flow} == {"sack"}
-    assert not plain_of_flows(flow for one in watch(mixed) for flow in one.flows)
+    assert not usual_of_flows(flow for one in watch(mixed) for flow in one.flows)
     # The user has the last word, and a table has the scheme.
     labels = {"sack": "Linux"}
     assert "Linux" in names(scenario, labels=labels, csv=tmp_path / "x.csv")
@@ -273,3 +274,37 @@ def test_tables_have_the_looks_of_their_senders() -> None:
     tables = ['{scheme = "bbr3"}', '{stack = "quinn", cc = "bbr"}', '{scheme = "sack"}']
     assert looks_of(tables) == looks_of(["bbr3", "quinn, bbr", "sack"])
     assert looks_of(tables[::2]) == looks_of(["bbr3", "sack"])
+
+
+def test_runs_of_axes_have_the_short_names_of_results(tmp_path: Path) -> None:
+    """Tables of flows and stacks have the names, and the looks, of figures of sweeps."""
+    one, other = '{size="3 MB", scheme="bbr3"}', '{size="3 MB", stack="quinn", cc="bbr"}'
+    tables = f"flows.download=[{one}, {other}]"
+    out = tmp_path / "a.svg"
+
+    def drawn(axis: str, *more: str) -> set[str]:
+        words = ["plot", "wifi-to-lte", "--axis", axis, "--until", "0.5s", "--out", str(out)]
+        assert main([*words, *more]) == 0
+        return {unescape(text) for text in re.findall(r"<text[^>]*>([^<]*)<", out.read_text())}
+
+    panels = ("--kind", "throughput")
+    assert {"Sender of download:", "bbr3", "quinn (BBR)"} <= drawn(tables, *panels)
+    assert {"TCP (CUBIC)", "quinn (CUBIC)"} <= drawn(
+        "flows.download.stack=midflight,quinn", *panels
+    )
+    titles = drawn(tables, "--size", "double")
+    assert {"Sender of download: bbr3", "Sender of download: quinn (BBR)"} <= titles
+    assert "QUIC" in drawn(tables, *panels, "--label", f"{other}=QUIC")
+    assert "Rust (BBR)" in drawn(tables, *panels, "--label", "quinn=Rust (BBR)")
+    out = tmp_path / "a.html"
+    page = ["plot", "wifi-to-lte", "--axis", tables, "--out", str(out)]
+    assert main(page) == 0
+    assert '"quinn (BBR)"' in out.read_text()
+
+
+def test_commas_within_tables_part_no_names() -> None:
+    assert parts_of("{a = 1, b = {c = 2, d = 3}}, 0.5 s, up") == [
+        "{a = 1, b = {c = 2, d = 3}}",
+        "0.5 s",
+        "up",
+    ]

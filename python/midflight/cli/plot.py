@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -55,6 +55,7 @@ from midflight.remark import remarks_of
 
 if TYPE_CHECKING:
     from midflight._core import Plan
+    from midflight.plot.over_time.curves import Panel, WatchedRun
     from midflight.policy import Policies
 
 __all__ = ["plot", "write_figure"]
@@ -467,7 +468,7 @@ def plot(
     first_flow = next(iter(flows), None)
     titled = shown_run
     if axes:
-        asked = (source, policies, (study, figure, job))
+        asked = (source, policies, (study, figure, job), getattr(titled, "canonical", ""))
         shown_run = runs_of_axes(axes, all_sets, *asked)
         if schemes:
             check_schemes(axes, schemes, flows, getattr(titled, "canonical", ""))
@@ -569,9 +570,9 @@ def write_panels(
     **how: Any,
 ) -> None:
     """Write a figure of panels over time."""
-    from midflight.plot.common.style import check_format, figure_bytes, labelled
+    from midflight.plot.common.plain import usual_of_flows
+    from midflight.plot.common.style import check_format, figure_bytes, usually
     from midflight.plot.over_time.marks import check_marks
-    from midflight.plot.over_time.panel_scales import slow_links
     from midflight.plot.over_time.panels import (
         over_time_figure,
         panel_rows,
@@ -579,8 +580,7 @@ def write_panels(
         shown_panels,
     )
     from midflight.plot.over_time.room import HEAD
-    from midflight.plot.over_time.together import repeated_lines
-    from midflight.plot.over_time.watched import longest, watch, without_requests
+    from midflight.plot.over_time.watched import watch, without_requests
 
     suffix = check_format(Path(out))
     check_marks(marks)
@@ -593,10 +593,27 @@ def write_panels(
     with open_result(Path(out), binary=True) as file, destination(csv_to) as table:
         file.write(figure_bytes(figure, suffix))
         write_rows(table, HEAD, [*panel_rows(panels), *path_rows(runs, window, how["size"])])
+    with usually(usual_of_flows(flow for one in runs for flow in one.flows)):
+        note_panels(runs, panels, how["yscale"] or {})
+    drawn, there = [one.flow for one in runs[0].flows], without_requests(runs[0].setup)
+    if not flows and len(runs) > 1 and len(drawn) < len(there):
+        note(
+            f"of the flows {', '.join(there)} only {', '.join(drawn)} is drawn; --flow names others"
+        )
+
+
+def note_panels(
+    runs: Sequence[WatchedRun], panels: Sequence[Panel], scales: Mapping[str, str]
+) -> None:
+    """Print notes on what panels over time do not show, by the names that they have."""
+    from midflight.plot.common.style import labelled
+    from midflight.plot.over_time.panel_scales import slow_links
+    from midflight.plot.over_time.together import repeated_lines
+    from midflight.plot.over_time.watched import longest
+
     for why in (why for panel in panels for why in panel.lacks):
-        note(why)
+        note(labelled(why))
     for panel in panels:
-        scales = how["yscale"] or {}
         scale = scales.get(panel.kind, scales.get(""))
         if slow := slow_links(panel, scale, longest(runs).stretches):
             note(
@@ -605,11 +622,6 @@ def write_panels(
             )
     for line, other in repeated_lines(runs).items():
         note(f"{labelled(line)}: its run is the same as that of {labelled(other)}, event by event")
-    drawn, there = [one.flow for one in runs[0].flows], without_requests(runs[0].setup)
-    if not flows and len(runs) > 1 and len(drawn) < len(there):
-        note(
-            f"of the flows {', '.join(there)} only {', '.join(drawn)} is drawn; --flow names others"
-        )
 
 
 @contextmanager

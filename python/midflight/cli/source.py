@@ -175,10 +175,14 @@ def runs_of_axes(
     source: str | None,
     policies: Sequence[str] | None,
     of_study: tuple[str | None, str | None, str | None],
+    scenario: str,
 ) -> Mapping[str, Any]:
-    """Return what is drawn for each combination of the values of axes, by these values."""
+    """Return what is drawn for each combination of the values of axes, by these values; `scenario`
+    is what has them, in JSON, or "" for a study or a question.
+    """
     from midflight.cli.sweep import read_axes
     from midflight.plot.common.names import column_name
+    from midflight.plot.common.plain import usual_of_axes
     from midflight.plot.common.relabel import values_of_tables
     from midflight.plot.common.style import SERIES
     from midflight.plot.over_time.history import RunsOfAxes
@@ -199,7 +203,11 @@ def runs_of_axes(
     study, figure, job = of_study
     how: Any = {"study": study, "figure": figure, "job": job}
     found = {}
-    names = [", ".join(values_of_tables(spaced(one)) for one in chosen) for chosen in combinations]
+    usual = usual_of_axes(json.loads(scenario), values) if scenario else {}
+    names = [
+        ", ".join(one if one in usual else values_of_tables(spaced(one)) for one in chosen)
+        for chosen in combinations
+    ]
     if len({*names}) < len(names):
         # Tables may differ in their keys alone.
         names = [", ".join(chosen) for chosen in combinations]
@@ -207,7 +215,7 @@ def runs_of_axes(
         own = [*sets, *(f"{key}={value}" for key, value in zip(values, chosen, strict=True))]
         found[name] = read_asked(source, own, policies, **how)
     flows = {key.split(".")[1] for key in values if key.startswith("flows.")}
-    return RunsOfAxes(found, ", ".join(map(column_name, values)), next(iter(flows), ""))
+    return RunsOfAxes(found, ", ".join(map(column_name, values)), next(iter(flows), ""), usual)
 
 
 def read_source(

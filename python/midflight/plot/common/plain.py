@@ -14,9 +14,10 @@ __all__ = [
     "control_of_question",
     "plain_control",
     "plain_labels",
-    "plain_of_flows",
     "stack_labels",
     "table_titles",
+    "usual_of_axes",
+    "usual_of_flows",
     "usual_of_folder",
 ]
 
@@ -78,11 +79,16 @@ class _Flow(Protocol):
     """What is needed of a flow of a figure (`midflight.plot.over_time.history.History`)."""
 
     plain: str
+    usual: Mapping[str, str]
 
 
-def plain_of_flows(flows: Iterable[_Flow]) -> Mapping[str, str]:
-    """Return the label of the plain scheme in a figure of flows, if it is the same in all."""
-    return plain_labels(one.plain for one in flows)
+def usual_of_flows(flows: Iterable[_Flow]) -> Mapping[str, str]:
+    """Return the labels in a figure of flows: those of the values of the axes in which they differ,
+    and that of the plain scheme, if it is the same in all.
+    """
+    each = [*flows]
+    of_axes = {name: label for one in each for name, label in one.usual.items()}
+    return {**of_axes, **plain_labels(one.plain for one in each)}
 
 
 def _plain_of(asked: Mapping[str, Any]) -> Mapping[str, str]:
@@ -179,6 +185,13 @@ def _sender(
     return f"{name} ({control})" if control else name
 
 
+def usual_of_axes(scenario: Mapping[str, Any], axes: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Return the labels of stacks, and of flows that are tables, among the axes of runs of a
+    scenario in its canonical form, and of these axes.
+    """
+    return {**stack_labels(scenario, axes), **table_titles(axes)}
+
+
 def usual_of_folder(source: object) -> AbstractContextManager[None]:
     """Return the context in which figures of the folder of a sweep, or of a table there, have its
     labels of the plain sender, of stacks, and of flows that are tables, and each value of an axis
@@ -189,8 +202,7 @@ def usual_of_folder(source: object) -> AbstractContextManager[None]:
     asked = _definition(source)
     if asked is None:
         return usually({})
-    labels = stack_labels(asked["scenario"], asked["axes"])
-    labels |= table_titles(asked["axes"])
+    labels = usual_of_axes(asked["scenario"], asked["axes"])
     return usually({**labels, **_plain_of(asked)}, asked["axes"].values())
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from midflight.flow_tables import tables_of
 from midflight.plot.common.names import column_name, within_text
 
-__all__ = ["relabelled", "split_at", "values_of_tables", "with_words"]
+__all__ = ["parts_of", "relabelled", "split_at", "values_of_tables", "with_words"]
 
 #: A table of TOML in one line, which may have tables in it.
 _TABLE = re.compile(r"\{[^{}]*=(?:[^{}]|\{[^{}]*\})*\}")
@@ -33,6 +33,18 @@ def values_of_tables(text: str, but: Collection[str] = ()) -> str:
         return ", ".join(values_in(tables[0])) if tables else found[0]
 
     return _TABLE.sub(values, text) if "{" in text else text
+
+
+def parts_of(text: str) -> list[str]:
+    """The parts of a text between commas, but for commas within tables."""
+    found, depth = [""], 0
+    for word in re.split(r"(, |[{}])", text):
+        depth += (word == "{") - (word == "}")
+        if word == ", " and depth == 0:
+            found.append("")
+        else:
+            found[-1] += word
+    return found
 
 
 def with_words(labels: dict[str, str]) -> dict[str, str]:

@@ -46,6 +46,7 @@ __all__ = [
     "plan_of",
     "time_shown",
     "usual_flow",
+    "usual_of",
 ]
 
 NS_PER_S = 1e9
@@ -76,12 +77,18 @@ class SetupSource(Protocol):
 
 class RunsOfAxes(dict[str, "RunSource"]):
     """Runs by the values of the axes in which they differ; `names` says what these are, and `flow`
-    is a flow in which the runs differ, if there is one.
+    is a flow in which the runs differ, if there is one. `usual` are the labels of values.
     """
 
-    def __init__(self, runs: Mapping[str, RunSource], names: str, flow: str = "") -> None:
+    def __init__(
+        self,
+        runs: Mapping[str, RunSource],
+        names: str,
+        flow: str = "",
+        usual: Mapping[str, str] | None = None,
+    ) -> None:
         super().__init__(runs)
-        self.names, self.flow = names, flow
+        self.names, self.flow, self.usual = names, flow, usual or {}
 
 
 def names_of(source: RunSource | Mapping[str, RunSource]) -> str:
@@ -89,6 +96,11 @@ def names_of(source: RunSource | Mapping[str, RunSource]) -> str:
     so.
     """
     return source.names if isinstance(source, RunsOfAxes) else ""
+
+
+def usual_of(source: RunSource | Mapping[str, RunSource]) -> Mapping[str, str]:
+    """Return the labels of the values in which several sources differ."""
+    return source.usual if isinstance(source, RunsOfAxes) else {}
 
 
 def usual_flow(source: RunSource | Mapping[str, RunSource], names: Sequence[str]) -> str:
@@ -199,6 +211,7 @@ class History:
         names: str = "",
         senders: Callable[[], Table] | None = None,
         plain: str = "",
+        usual: Mapping[str, str] | None = None,
     ) -> None:
         """Take a table of `Setup.trace`; `moments` are those of its scenario. Values of events that
         the table does not list are missing.
@@ -206,9 +219,11 @@ class History:
         `names` is what the label is, if it needs to be said (`names_of`). `flow` is the flow's
         name, `alone` whether it is the scenario's only flow. `senders` returns the states of the
         senders at intervals (`Setup.samples`), if needed. `plain` is the congestion control that a
-        plain sender would have, if it is known and its name does not tell it.
+        plain sender would have, if it is known and its name does not tell it. `usual` are labels of
+        parts of the label (`usual_of`).
         """
         self.label, self.names, self.plain = label, names, plain
+        self.usual: Mapping[str, str] = usual or {}
         self.flow, self.alone = flow, alone
         self.digest = table.digest
         self._time: Times = table.numpy("time_ns")
@@ -474,6 +489,7 @@ def histories(
             names=of_labels,
             senders=senders,
             plain=plain,
+            usual=usual_of(source),
             **how,
         )
         history.recorded = recorded[of_source]

@@ -21,7 +21,7 @@ from midflight.plot.common.figure import (
 from midflight.plot.common.legends import joined_timeouts
 from midflight.plot.common.line_looks import look_of
 from midflight.plot.common.options import check_scales
-from midflight.plot.common.plain import plain_of_flows
+from midflight.plot.common.plain import usual_of_flows
 from midflight.plot.common.style import (
     PAGE_IN,
     Size,
@@ -366,7 +366,7 @@ def over_time_figure(
     size: Size | None = None,
 ) -> Figure:
     """Return the figure of `plot_over_time`."""
-    with usually(plain_of_flows(flow for one in runs for flow in one.flows)):
+    with usually(usual_of_flows(flow for one in runs for flow in one.flows)):
         return _figure(runs, panels, window, yscale=yscale, title=title, size=size)
 
 

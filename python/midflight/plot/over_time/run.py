@@ -15,7 +15,7 @@ from midflight.plot.common.figure import SMALL_PT, Dress, check_dress, finish_pa
 from midflight.plot.common.labels import EventNames
 from midflight.plot.common.legends import joined_timeouts
 from midflight.plot.common.log_ticks import plain_log
-from midflight.plot.common.plain import plain_of_flows
+from midflight.plot.common.plain import usual_of_flows
 from midflight.plot.common.style import (
     DARK,
     LIGHT,
@@ -30,7 +30,6 @@ from midflight.plot.common.style import (
     style,
     text_width,
     usually,
-    wrapped,
 )
 from midflight.plot.over_time.curves import Peak, Values, held_in
 from midflight.plot.over_time.followed import time_title
@@ -78,8 +77,8 @@ MOST_PANELS = 4
 #: With more timeouts and fast retransmits than these none is named, else the first ones; in panels
 #: that are narrower, in inches, none.
 _MOST_EVENTS, _MOST_NAMED, _LEAST_NAMED_IN = 8, 3, 2.3
-#: The size of the letters of titles of panels, and the least room beside one, in points.
-_TITLE_PT, _LEAST_PT = 7.5, 50.0
+#: The size of the letters of titles of panels.
+_TITLE_PT = 7.5
 #: What a row of panels has at its left and right, and between two panels, in inches.
 _LEFT_IN, _NAMES_IN, _BETWEEN_IN = 0.7, 0.5, 0.1
 #: The pipe is drawn if it differs by more than this share from the lesser of cwnd and flight, for
@@ -187,7 +186,7 @@ def run_figure(
             )
     rows = {"time-sequence": (2.6,), "window": (1.5, 1.1), "both": (2.6, 1.35, 1.1)}[kind]
     width, height = size_in(size, (PAGE_IN, sum(rows) + 0.75))
-    with usually(plain_of_flows(runs)), style():
+    with usually(usual_of_flows(runs)), style():
         from matplotlib.figure import Figure
 
         figure = Figure(figsize=(width, height))
@@ -225,7 +224,9 @@ def run_figure(
             heading = "" if is_told else labelled(one.title)
             how: Any = {"pad": 7 + 9 * label_levels(one.moments, room)}
             free = 72 * room.width_in - 1.1 * text_width(heading, _TITLE_PT) - SMALL_PT
-            said = wrapped(_event_counts(one, room, segments), SMALL_PT, max(free, _LEAST_PT))
+            said = _event_counts(one, room, segments)
+            if text_width(said, SMALL_PT) > free:
+                said = said.replace(", ", ",\n")
             axes.set_title(captioned(said), loc="right", fontsize=SMALL_PT, color="0.35", **how)
             axes.set_title(heading, loc="left", fontweight="bold", **how)
         for axes, one in zip(grid[-1], runs, strict=True):

@@ -17,6 +17,7 @@ import numpy as np
 
 from midflight.plot.common.line_looks import looks_of_flows
 from midflight.plot.common.options import as_names, time_words
+from midflight.plot.common.relabel import parts_of
 from midflight.plot.common.style import PAGE_IN, SERIES, looks_of
 from midflight.plot.over_time.application_panels import (
     bitrate_panel,
@@ -54,6 +55,7 @@ from midflight.plot.over_time.history import (
     plan_of,
     setups_of,
     usual_flow,
+    usual_of,
 )
 from midflight.plot.over_time.link_rates import rate_in_use, rates_of
 from midflight.plot.over_time.marks import GROUPS, check_marks, timeouts
@@ -218,7 +220,7 @@ def _sender_of(history: History, of_labels: str) -> tuple[str, str]:
     (`of_labels`) the scheme, and its other values with the flow; of other runs the label, and the
     flow.
     """
-    names, values = of_labels.split(", "), history.label.split(", ")
+    names, values = of_labels.split(", "), parts_of(history.label)
     schemes = [place for place, name in enumerate(names) if name.split(" of ")[0] == "Scheme"]
     if len(names) < 2 or len(names) != len(values) or len(schemes) != 1:
         return history.label, history.flow
@@ -301,7 +303,7 @@ def watched_runs(
             if progress:
                 progress(done * steps + place, of * steps)
             how: Any = {"flow": name, "alone": len(described) == 1, "senders": one.senders}
-            how["plain"] = plain
+            how |= {"plain": plain, "usual": usual_of(source)}
             # The core refuses a name that is no flow's.
             trace = setup.trace(flow=name, only=[*dict.fromkeys(listed)])
             label = scheme if isinstance(source, Mapping) else described[name]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from midflight.plot.common.line_looks import look_of, plain_look
 from midflight.plot.common.options import check_scales
-from midflight.plot.common.plain import plain_of_flows
+from midflight.plot.common.plain import usual_of_flows
 from midflight.plot.common.style import LINKS, SERIES, chosen_style, labelled, usually
 from midflight.plot.over_time.followed import time_title
 from midflight.plot.over_time.history import (
@@ -167,7 +167,7 @@ def page_html(
     lines = [(one, flow) for one in runs for flow in one.flows]
     from_s, until_s, segments = view
     time_shown([flow for _, flow in lines], from_s, until_s)
-    with usually(plain_of_flows(flow for _, flow in lines)):
+    with usually(usual_of_flows(flow for _, flow in lines)):
         data, thinning = _data(runs, interval_s)
         settings = {"from": from_s, "until": until_s, "segments": segments, "scales": scales}
         # "<" would let a name end the element that holds the data.

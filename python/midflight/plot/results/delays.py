@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from midflight.plot.common.figure import Dress, check_dress, write_figure
-from midflight.plot.common.plain import plain_of_flows
+from midflight.plot.common.plain import usual_of_flows
 from midflight.plot.common.style import Size, check_format, usually
 from midflight.plot.over_time.history import RunSource, time_shown
 from midflight.plot.over_time.watched import WatchedRun, delay_of, watch
@@ -66,7 +66,7 @@ def plot_delay_cdf(
 
 def delay_figure(runs: Sequence[WatchedRun], data: Spread, **how: Any) -> Figure:
     """Return the figure of `plot_delay_cdf` of runs, which are shown as `data`."""
-    with usually(plain_of_flows(flow for one in runs for flow in one.flows)):
+    with usually(usual_of_flows(flow for one in runs for flow in one.flows)):
         return spread_figure(data, **how)
 
 
