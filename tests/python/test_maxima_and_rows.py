@@ -146,7 +146,7 @@ def test_rows_of_marks_of_flows_of_a_scheme_are_told_apart() -> None:
         figure = over_time_figure(runs, panels, window)
         axes = _panel_of(figure.axes, "Queue")
         beside = [
-            one for one in axes.lines if [*one.get_xdata()] == [1.0] and not one.get_clip_on()
+            one for one in axes.lines if [*one.get_xdata()] == [0.0] and not one.get_clip_on()
         ]
         assert [one.get_marker() for one in beside] == [one.marker for one in looks]
         heights = [float(one.get_ydata()[0]) for one in beside]
