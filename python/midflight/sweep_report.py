@@ -124,7 +124,7 @@ def sweep_report_html(
                 over=summary.over(),
                 quartiles=headed(summary.quartile_cells(unit, summary.grouped[:_MOST_ROWS])),
                 quartiles_of=len(summary.grouped),
-                notes=[one for one in summary.unmet.notes() if one],
+                notes=summary.unmet_notes(),
                 unfinished=summary.unfinished(for_terminal=False),
                 instead=shown is not summary,
                 named=within_text(column_name(shown.metric)),
@@ -395,8 +395,9 @@ def _maps(
     taken together, and have colours of their own.
     """
     from midflight.plot.common.names import column_name
-    from midflight.plot.results.axis import measured_flows, pooled_words
+    from midflight.plot.results.axis import pooled_words
     from midflight.plot.results.heatmaps import map_colours, map_of
+    from midflight.plot.results.rows import measured_flows
     from midflight.plot.results.spread import spread_figure, spread_of
     from midflight.plot.usual import MOST_MAPS, usual_maps
 
@@ -444,7 +445,7 @@ def _only(columns: Columns, keep: Sequence[bool]) -> Columns:
 
 def _measured(columns: Columns, metric: str) -> Columns:
     """The rows of the mobile node's flows that the metric is made of (`measured_rows`)."""
-    from midflight.plot.results.axis import measured_rows
+    from midflight.plot.results.rows import measured_rows
 
     if "moves" in columns:
         columns = _only(columns, [str(one) == "1" for one in columns["moves"]])

@@ -124,18 +124,28 @@ class Group:
     by_chance: bool = False
     sample: tuple[int, ...] = ()
 
+    #: Whether that holds for all runs of all groups, so that tables have them.
+    is_all_early: bool = False
+
+    @property
+    def counted(self) -> Mapping[tuple[str, ...], float]:
+        """The runs that tables and figures are made of, without the early ones."""
+        if self.is_all_early or not self.early:
+            return self.runs
+        return {key: value for key, value in self.runs.items() if key not in self.early}
+
     def tails(self) -> Tails:
         """The values that 5 % are below and above; a missing value is slower than every other."""
-        values = list(self.runs.values())
+        values = list(self.counted.values())
         return Tails(quantile(values, 0.05), quantile(values, 0.95))
 
     def quartiles(self) -> Quartiles:
         """Quartiles of the metric; a missing value is slower than every other."""
-        return quartiles(list(self.runs.values()))
+        return quartiles(list(self.counted.values()))
 
     def missing(self) -> int:
         """The number of runs without a value."""
-        return int(np.isnan(list(self.runs.values())).sum())
+        return int(np.isnan(list(self.counted.values())).sum())
 
 
 @dataclass(frozen=True)
@@ -277,7 +287,9 @@ def groups(
         if is_early is not None and is_early(row):
             group.early.add(place)
         chance.note(row)
+    is_all_early = all(len(group.early) == len(group.runs) for group in found.values())
     for group in found.values():
+        group.is_all_early = is_all_early
         group.by_chance = chance.is_there
         group.sample = sample_places(rest, by_chance=chance.is_there)
     return list(found.values())

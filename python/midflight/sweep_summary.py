@@ -102,7 +102,7 @@ class Summary:
     @property
     def has_values(self) -> bool:
         """Whether any run has a value of the metric."""
-        return any(one.missing() < len(one.runs) for one in self.grouped)
+        return any(one.missing() < len(one.counted) for one in self.grouped)
 
     def drawn(self, folder: Path) -> Summary:
         """Return the summary that figures show: of a metric that no run has the goodput's."""
@@ -171,7 +171,8 @@ class Summary:
                 {
                     "flow": one.flow,
                     **dict(zip(self.by, one.values, strict=True)),
-                    "runs": len(one.runs),
+                    "runs": len(one.counted),
+                    "done_before": len(one.early),
                     "missing": one.missing(),
                     **{k: finite(v) for k, v in one.quartiles()._asdict().items()},
                     **{k: finite(v) for k, v in one.tails()._asdict().items()},
@@ -206,7 +207,7 @@ class Summary:
             fewer = f"; --by {keys[0]} lists fewer" if len(keys) > 1 else ""
             left_out = len(self.grouped) - MOST_PRINTED
             lines.append(f"{left_out} lines are left out; --json prints all{fewer}.")
-        lines += self.unmet.notes()
+        lines += self.unmet_notes()
         if text := self.unfinished():
             lines += ["", textwrap.fill(text, WIDTH)]
         lines += self.metric_notes()
@@ -215,6 +216,14 @@ class Summary:
             lines += ["", self.comparison_head(), "", align(compared)]
             lines += self.comparison_foot(MOST_PRINTED)
         return "\n".join(lines)
+
+    def unmet_notes(self) -> list[str]:
+        """Return what does not measure the handoff, and what the tables leave out for that."""
+        early = sum(len(one.early) for one in self.grouped)
+        every = sum(len(one.runs) for one in self.grouped)
+        left_out = [f"Left out: {early} of {every} flows, which were done before the handoff."]
+        is_left_out = early and not self.grouped[0].is_all_early
+        return [*self.unmet.notes(), *(left_out if is_left_out else [])]
 
     def metric_notes(self) -> list[str]:
         """Return the metrics of the other kinds of flows."""
@@ -374,7 +383,7 @@ class Summary:
             [
                 one.flow,
                 *one.values,
-                str(len(one.runs)),
+                str(len(one.counted)),
                 *(number(value / unit) for value in (*one.quartiles(), one.tails().p95)),
                 str(one.missing()),
             ]

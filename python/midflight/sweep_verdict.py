@@ -97,7 +97,7 @@ def _first(
 
 def _mean(one: Group) -> float:
     """The mean of the results of a group; infinite without any."""
-    there = [value for value in one.runs.values() if math.isfinite(value)]
+    there = [value for value in one.counted.values() if math.isfinite(value)]
     return sum(there) / len(there) if there else math.inf
 
 

@@ -141,9 +141,12 @@ class PathChanges:
         return any(int(row["finished_ns"]) <= at for at in begins)
 
 
-def met_handoff(folder: Path, columns: Mapping[str, Sequence[Any]]) -> list[str] | None:
+def met_handoff(
+    folder: Path, columns: Mapping[str, Sequence[Any]], measured: str
+) -> list[str] | None:
     """Return for each row of a sweep's table of flows "1", or "0" if its flow was done before the
-    first handoff; None if the folder is no sweep with handoffs, or has too many.
+    handoff or change that a comparison of a measurement is about, usually the first handoff; None
+    if the folder is no sweep with handoffs, or has too many.
     """
     from midflight._core import MidflightError
     from midflight.sweep import Sweep
@@ -151,7 +154,8 @@ def met_handoff(folder: Path, columns: Mapping[str, Sequence[Any]]) -> list[str]
     if not {"cell", "finished_ns"} <= set(columns):
         return None
     try:
-        path_changes = PathChanges(Sweep.read(folder))
+        sweep = Sweep.read(folder)
+        path_changes = PathChanges(sweep)
     except (OSError, MidflightError):
         # Results alone, or schemes of the user.
         return None
@@ -164,7 +168,8 @@ def met_handoff(folder: Path, columns: Mapping[str, Sequence[Any]]) -> list[str]
         return None
     if not texts or not handoffs_ns(path_changes.of(texts[0])):
         return None
-    return ["0" if path_changes.is_over_before(row) else "1" for row in texts]
+    phase = sweep.phase if sweep.metric in (None, measured) else None
+    return ["0" if path_changes.is_over_before(row, phase) else "1" for row in texts]
 
 
 def _text(value: object) -> str:

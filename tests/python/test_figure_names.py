@@ -117,7 +117,7 @@ def test_boxes_of_schemes_have_their_colours_and_no_legend() -> None:
     assert said.startswith("boxes")
     # What the legend would say stands above.
     _, said, figure = drawn(where={"handoffs.0.gap": ["1 s"]})
-    assert said.startswith("dl, gap")
+    assert said.startswith("Gap of the handoff: 1 s; boxes")
     assert not figure.legends
     # Several lines have their own colours.
     colours, _, figure = drawn(by=["handoffs.0.gap"])
@@ -186,7 +186,7 @@ def test_abbreviations_keep_their_capitals_within_text(name: str, text: str) -> 
     assert within_text(column_name(name)) == text
     columns: dict[str, list[Any]] = {name: ["1", "2"], "x": ["1", "2"], "sent": [1.0, 2.0]}
     data = axis_data(columns, x="x", y="sent", where={name: ["1"]})
-    assert data.lines[0].label == f"{text} 1"
+    assert data.remark.endswith(f"{text[1:]}: 1")
 
 
 def test_colours_and_line_styles_have_rows_of_their_own_in_a_legend() -> None:

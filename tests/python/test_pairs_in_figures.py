@@ -4,6 +4,7 @@ that are far longer than the others.
 
 from __future__ import annotations
 
+import csv
 import math
 import re
 from pathlib import Path
@@ -28,7 +29,11 @@ from midflight.plot.results.compared import usual_ends
 from midflight.plot.results.dodge import beside, dodge, has_seen, whiskers_of
 from midflight.plot.results.spans import Span, draw_span
 from midflight.plot.results.spread import spread_of
+from midflight.plot.results.tables import read_columns
+from midflight.plot.usual import after_handoff
 from midflight.results import ratio_ci
+from midflight.sweep import Sweep
+from midflight.sweep_summary import Summary
 from test_over_time import rows_of
 
 DELAY, GAP = "links.lte.delay", "handoffs.0.gap"
@@ -189,15 +194,69 @@ def instants(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_figure_says_that_flows_were_done_before_the_handoff(instants: Path) -> None:
-    words = "2 of 6 flows done before the handoff"
-    (axes,) = figure_of(plot_axis, instants, x=AT, y="duration_ns").axes
+    words = "left out: 1 flow of sack (CUBIC) and 1 of freeze done before the handoff"
+    how: Any = {"by": [SCHEME]}
+    (axes,) = figure_of(plot_axis, instants, x=AT, y="duration_ns", **how).axes
     assert words in said_in(axes)
-    for kind in ("box", "cdf"):
-        (axes,) = figure_of(plot_spread, instants, kind, value="duration_ns").axes
+    assert {len(one.get_xdata()) for one in axes.lines if one.get_label()[0] != "_"} == {2}
+    for kind in ("box", "cdf", "interval"):
+        more: Any = {} if kind == "cdf" else {"x": AT}
+        (axes,) = figure_of(plot_spread, instants, kind, value="duration_ns", **more, **how).axes
         assert words in said_in(axes)
+    sides: Any = {"x": AT, "y": SCHEME, "value": "duration_ns"}
+    axes, _ = figure_of(plot_spread, instants, "heatmap", **sides).axes
+    assert "left out: 2 flows done before the handoff" in said_in(axes)
     where = {"met_handoff": "1"}
     (axes,) = figure_of(plot_axis, instants, x=AT, y="duration_ns", where=where).axes
+    assert "left out" not in said_in(axes)
+    assert "Flows that were not done before the handoff" in said_in(axes)
+    # Both of them are all flows.
+    where = {"met_handoff": ["0", "1"]}
+    (axes,) = figure_of(plot_axis, instants, x=AT, y="duration_ns", where=where, **how).axes
     assert "done before" not in said_in(axes)
+    assert {len(one.get_xdata()) for one in axes.lines if one.get_label()[0] != "_"} == {3}
+    # Without any other flow they are shown.
+    where = {AT: "8s"}
+    (axes,) = figure_of(plot_axis, instants, x=SCHEME, y="duration_ns", where=where).axes
+    assert "all 2 flows done before the handoff" in said_in(axes)
+
+
+@pytest.mark.parametrize("kind", ["median", "box", "cdf", "interval"])
+def test_a_figure_has_the_rows_of_the_comparison(instants: Path, kind: str) -> None:
+    """As many as it has pairs, of times after the handoff, whose table lacks the ends, too."""
+    for metric in ("duration_ns", "all_new_ns"):
+        columns = read_columns(instants, metric)
+        if metric == "all_new_ns":
+            columns = after_handoff(columns, metric, None)
+        pairs = Summary.of(Sweep.read(instants), instants, metric).compared[0].pairs
+        if kind == "median":
+            data = axis_data(columns, x=SCHEME, y=metric)
+            counts = [count for one in data.lines for count in one.runs]
+        else:
+            x = None if kind == "cdf" else SCHEME
+            spread = spread_of(columns, kind, value=metric, x=x, by=[] if x else [SCHEME])
+            counts = [len(values) for one in spread.groups for values in one.values]
+        assert counts == [pairs, pairs] == [2, 2]
+
+
+@pytest.mark.parametrize("kind", ["median", "box", "cdf", "interval", "heatmap"])
+@pytest.mark.parametrize("look", ["plain", "paper"])
+def test_a_figure_says_which_rows_are_kept(
+    instants: Path, tmp_path: Path, kind: str, look: str
+) -> None:
+    out, table = tmp_path / "x.svg", tmp_path / "x.csv"
+    words = ["plot", str(instants), "--kind", kind, "--out", str(out), "--csv", str(table)]
+    words += ["--style", look, "--where", f"{AT}=400ms", "--where", "met_handoff=1"]
+    words += ["--value" if kind in ("cdf", "heatmap") else "--y", "duration_ns"]
+    words += ["--x", SCHEME] if kind == "heatmap" else ["--by", SCHEME] if kind == "cdf" else []
+    words += ["--y", "flow"] if kind == "heatmap" else []
+    words += ["--x", SCHEME] if kind not in ("cdf", "heatmap") else []
+    assert main(words) == 0
+    said = " ".join(re.findall(r">([^<>]+)</(?:text|tspan)>", out.read_text()))
+    assert "Instant of the handoff: 0.4 s; flows that were not done before the handoff" in said
+    head, *rows = csv.reader(table.read_text().splitlines())
+    assert head[-1] == "where"
+    assert {row[-1] for row in rows} == {f"{AT}=0.4s; met_handoff=1"}
 
 
 def test_the_flows_that_were_done_are_counted_once(
@@ -213,7 +272,7 @@ def test_the_flows_that_were_done_are_counted_once(
     said = capsys.readouterr().err
     found = re.search(r"(\d+) of 6 flows were done before the handoff", said)
     assert found
-    assert f"{found[1]} of 6 flows done before the handoff" in out.read_text()
+    assert f"left out: {found[1]} flows done before the handoff" in out.read_text()
     assert f"In {found[1]} cells a handoff came when every flow was done" in table
 
 

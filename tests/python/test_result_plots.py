@@ -18,8 +18,14 @@ from midflight.cli import main
 from midflight.plot.common.figure import figure_of
 from midflight.plot.common.names import column_name
 from midflight.plot.common.style import SERIES, looks_of, wrapped
-from midflight.plot.results.axis import axis_data, axis_figure, kept_values, plot_axis, pooled_axes
+from midflight.plot.results.axis import (
+    axis_data,
+    axis_figure,
+    plot_axis,
+    pooled_axes,
+)
 from midflight.plot.results.maps import decimals
+from midflight.plot.results.rows import kept_values
 from midflight.plot.results.spread import plot_spread, spread_figure, spread_of, spread_rows
 from midflight.plot.results.tables import read_columns
 from midflight.results import mean_ci, quantile

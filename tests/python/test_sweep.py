@@ -653,6 +653,8 @@ def test_handoffs_that_no_flow_meets_are_reported(
     assert "In 4 cells a handoff came when every flow was done." in text
     found = json.loads(sweep_of(capsys, tmp_path / "a", "--axis", f"{AT}=0.2s,5s,6s", "--json"))
     assert found["cells_all_done_before_a_handoff"] == 4
+    assert "Left out: 4 of 6 flows, which were done before the handoff." in text
+    assert [(one["runs"], one["done_before"]) for one in found["groups"]] == [(1, 2), (1, 2)]
     text = sweep_of(capsys, tmp_path / "b", "--axis", f"{AT}=0.2s,7s", *late)
     assert "In 2 cells a flow opened after the last handoff." in text
 

@@ -37,7 +37,6 @@ def plot_results(
         axis_data,
         axis_figure,
         axis_rows,
-        kept_values,
         pooled_axes,
         pooled_flows,
     )
@@ -54,6 +53,7 @@ def plot_results(
         source_of,
         values_kept_words,
     )
+    from midflight.plot.results.rows import kept_values
     from midflight.plot.results.spread import spread_figure, spread_of, spread_rows
     from midflight.plot.results.tables import check_is_table, read_columns
     from midflight.plot.usual import Shown, maps_instead, usual_rows, usual_shown
@@ -121,7 +121,7 @@ def plot_results(
             "apart"
         )
     if paired is None:
-        note_unmet(columns, measured, {*by, x, y}, kept)
+        note_early(columns, measured, {*by, x, y}, kept)
     rows: Iterable[Sequence[object]]
     data = axis_data(columns, x=str(x), y=measured, by=by, where=kept) if kind == "median" else None
     if is_usual and asked.x is None and data is not None and has_few_medians(data.lines):
@@ -203,21 +203,24 @@ def after_words(phases: Collection[str]) -> str:
     return ", after the first handoff" if phases else ""
 
 
-def note_unmet(
+def note_early(
     columns: Mapping[str, Sequence[Any]],
     measured: str,
     shown: set[str | None],
     kept: Mapping[str, Sequence[str]],
 ) -> None:
     """Print a note if some flows of a sweep were done before the handoff."""
-    from midflight.plot.results.axis import early_flows
+    from midflight.plot.results.rows import rows_of
     from midflight.unmet import MET
 
-    early, every = early_flows(columns, measured, shown, kept)
-    if early:
+    found = rows_of(columns, measured, kept, shown)
+    early, every = len(found.early), len(found.early) + len(found.shown)
+    if found.is_all_early:
+        note(f"all {every} flows were done before the handoff: the figure says nothing about it")
+    elif early:
         note(
-            f"{early} of {every} flows were done before the handoff, and say nothing about it; "
-            f"--where {MET}=1 leaves them out, as a comparison does"
+            f"{early} of {every} flows were done before the handoff and are left out, as in a "
+            f"comparison; --where {MET}=1 --where {MET}=0 keeps them"
         )
 
 

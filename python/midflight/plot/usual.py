@@ -84,7 +84,8 @@ def usual_shown(
     """
     if not is_sweep(source):
         return shown
-    from midflight.plot.results.axis import kept_values, measured_flows, pooled_axes
+    from midflight.plot.results.axis import pooled_axes
+    from midflight.plot.results.rows import kept_values, measured_flows
     from midflight.plot.results.tables import read_columns
     from midflight.sweep_folder import read_definition
     from midflight.sweep_results import check_has_tables, is_sample, main_metrics, read_flows
@@ -155,7 +156,8 @@ def maps_instead(
     these are missing: runs that finish at some values are not pooled with those that do not. None
     if the medians pool none.
     """
-    from midflight.plot.results.axis import kept_values, pooled_axes
+    from midflight.plot.results.axis import pooled_axes
+    from midflight.plot.results.rows import kept_values
 
     maps = usual_shown(source, "heatmap", asked, has_by=False, where=where)
     kept = kept_values(columns, where)

@@ -50,6 +50,17 @@ from midflight.plot.results.medians import (
     quartiles_over,
 )
 from midflight.plot.results.quartiles import mark_endless
+from midflight.plot.results.rows import (
+    early_words,
+    kept_text,
+    kept_values,
+    measured_flows,
+    ordered,
+    rows_of,
+    selection_words,
+    text_of,
+    with_selection,
+)
 from midflight.plot.results.scales import (
     beyond,
     hides,
@@ -78,9 +89,7 @@ from midflight.plot.usual import (
 )
 from midflight.refusal import names_arguments, refusal
 from midflight.results import quartiles
-from midflight.run_tables import is_requests
-from midflight.sweep_results import WORKLOAD_OF, is_sample
-from midflight.unmet import MET
+from midflight.sweep_results import is_sample
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -95,22 +104,15 @@ __all__ = [
     "axis_places",
     "axis_rows",
     "compared_name",
-    "early_flows",
-    "kept_rows",
-    "kept_values",
     "kept_words",
     "lines_name",
-    "measured_flows",
-    "measured_rows",
     "name_categories",
-    "ordered",
     "place_title",
     "plot_axis",
     "pooled_axes",
     "pooled_flows",
     "shown_number",
     "spaced",
-    "text_of",
     "unit_of",
 ]
 
@@ -147,8 +149,12 @@ class AxisData:
     #: For a table: the columns of the axis and of the measurement, and the units of their values.
     axis: tuple[str, str] = ("", "")
     measure: tuple[str, str] = ("", "")
-    #: The axes that are pooled, and the flows that had no handoff, in words.
+    #: The axes that are pooled, and the flows that were done before the handoff, in words.
     pooled: str = ""
+    early: str = ""
+    #: What rows are kept by, in words, and as a table has it.
+    remark: str = ""
+    where: str = ""
     #: The columns that tell lines apart.
     by: Sequence[str] = ()
 
@@ -237,7 +243,8 @@ def axis_data(
     for name, option in options.items():
         if name not in columns:
             raise missing_column(option, name, columns)
-    rows = measured_rows(columns, kept_rows(columns, len(columns[y]), kept), y)
+    found_rows = rows_of(columns, y, kept, {x, *by})
+    rows = found_rows.shown
     check_is_measured(columns, rows, y, "--y")
     flows = {columns["flow"][row] for row in rows} if "flow" in columns else set()
     if not by and x != "flow" and len(flows) > 1:
@@ -281,6 +288,9 @@ def axis_data(
         axis=(x, unit),
         measure=(y, unit_of(y)[0]),
         pooled=pooled_words(columns, y, {x, *by}, kept),
+        early=early_words(columns, found_rows, by),
+        remark=kept_words(columns, {x, *by}, kept),
+        where=kept_text(kept),
         by=by,
     )
 
@@ -295,58 +305,6 @@ def compared_name(name: str, columns: Columns) -> str:
     """The compared axis for the values of a comparison; the names of other columns as they are."""
     compared = {str(one) for one in columns.get("compared", ())} if name == "value" else ()
     return next(iter(compared)) if len(compared) == 1 else name
-
-
-def kept_values(
-    columns: Columns, where: Mapping[str, str | Sequence[str]] | None
-) -> dict[str, list[str]]:
-    """Return the values that rows are kept by, as the table writes them.
-
-    A quantity may be written in another way: `100ms` keeps rows with `0.1 s`. A value that the
-    table does not have stays as it is.
-    """
-    kept = {}
-    for name, values in (where or {}).items():
-        texts = [values] if isinstance(values, str) else [text_of(one) for one in values]
-        present = dict.fromkeys(map(text_of, columns.get(name, ())))
-        alike: dict[Any, list[str]] = {}
-        if any(text not in present for text in texts):
-            for one in present:
-                alike.setdefault(quantity(one), []).append(one)
-        kept[name] = [
-            one
-            for text in texts
-            for one in ([text] if text in present else alike.get(quantity(text)) or [text])
-        ]
-    return kept
-
-
-def quantity(text: str) -> tuple[str, float] | str:
-    """The unit and the number of a quantity; another text is itself."""
-    from midflight import _core
-
-    try:
-        return _core.in_column_unit(text) or ("", float(text))
-    except ValueError:
-        return text
-
-
-def kept_rows(columns: Columns, count: int, kept: Mapping[str, Sequence[str]]) -> list[int]:
-    """The rows that have one of the values of each column."""
-
-    rows = list(range(count))
-    for name, values in kept.items():
-        present = dict.fromkeys(text_of(columns[name][row]) for row in rows)
-        for value in values:
-            if value not in present:
-                raise refusal(
-                    f'--where {name}={value}: no row has that; "{name}" is {_some(present)}',
-                    name=name,
-                    value=value,
-                    accepted=_some(present),
-                )
-        rows = [row for row in rows if text_of(columns[name][row]) in values]
-    return rows
 
 
 #: Keys of a scenario that are no tables, and can be axes.
@@ -379,8 +337,7 @@ def pooled_axes(
     """
     if any(name not in columns for name in (measured, *kept)):
         return []
-    rows = kept_rows(columns, len(columns[measured]), kept)
-    rows = measured_rows(columns, rows, measured)
+    rows = rows_of(columns, measured, kept, shown).shown
     points = [tuple(str(columns[name][row]) for name in columns if name in shown) for row in rows]
     # Beside an axis stand its numbers, as handoffs.0.gap_ns.
     shown = {*shown, *(name.rpartition("_")[0] for name in shown if name)}
@@ -398,27 +355,18 @@ def pooled_axes(
 
 
 def kept_words(
-    columns: Columns, measured: str, shown: set[str | None], kept: Mapping[str, Sequence[str]]
+    columns: Columns, shown: set[str | None], kept: Mapping[str, Sequence[str]], *more: str
 ) -> str:
-    """The note of a figure on rows that it leaves out, and on axes that it pools."""
-    words = [
-        f"{column_name(compared_name(name, columns))}: {' or '.join(values)}"
-        for name, values in kept.items()
-        # The places of an axis and the names of maps have these.
-        if name not in shown
-    ]
-    first, *others = (*words, *filter(None, [pooled_words(columns, measured, shown, kept)])) or (
-        "",
-    )
+    """The note of a figure on what its rows are kept by, and `more` of it."""
+    words = [*selection_words(kept, shown, columns), *filter(None, more)]
+    first, *others = words or [""]
     return "; ".join((first[:1].upper() + first[1:], *map(within_text, others)))
 
 
 def pooled_words(
     columns: Columns, measured: str, shown: set[str | None], kept: Mapping[str, Sequence[str]]
 ) -> str:
-    """The note of a figure on axes and flows that it pools in the rows that are kept, and on flows
-    without a handoff.
-    """
+    """The note of a figure on axes and flows that it pools in the rows that are kept."""
     pooled = pooled_axes(columns, measured, shown, kept, with_samples=True)
     named = [f"{count} {plural_name(name)}" for name, count in pooled]
     words = [f"pooled: {', '.join(named)}"] if named else []
@@ -427,22 +375,7 @@ def pooled_words(
         words.append(f"{len(flows)} flows together")
     elif len(flows) > 1:
         words.append(f"flows {' and '.join(flows)} together")
-    early, every = early_flows(columns, measured, shown, kept)
-    if early:
-        words.append(f"{early} of {every} flows done before the handoff")
     return "; ".join(words)
-
-
-def early_flows(
-    columns: Columns, measured: str, shown: set[str | None], kept: Mapping[str, Sequence[str]]
-) -> tuple[int, int]:
-    """Return how many flows of a figure were done before the handoff, and how many it has; no flows
-    if that is not known, or if it tells them apart.
-    """
-    if not {MET, measured, *kept} <= {*columns} or MET in {*shown, *kept}:
-        return 0, 0
-    rows = measured_rows(columns, kept_rows(columns, len(columns[measured]), kept), measured)
-    return sum(text_of(columns[MET][row]) == "0" for row in rows), len(rows)
 
 
 def pooled_flows(
@@ -456,38 +389,13 @@ def pooled_flows(
     """
     if any(name not in columns for name in ("flow", measured, *kept)):
         return []
-    rows = measured_rows(columns, kept_rows(columns, len(columns[measured]), kept), measured)
+    rows = rows_of(columns, measured, kept, shown).shown
     points: dict[tuple[str, ...], dict[str, None]] = {}
     for row in rows:
         point = tuple(str(columns[name][row]) for name in columns if name in shown)
         points.setdefault(point, {})[str(columns["flow"][row])] = None
     together = {flow for flows in points.values() if len(flows) > 1 for flow in flows}
     return [flow for flow in measured_flows(columns, measured, kept) if flow in together]
-
-
-def measured_flows(columns: Columns, measured: str, kept: Mapping[str, Sequence[str]]) -> list[str]:
-    """The flows whose measurement a figure shows."""
-    if any(name not in columns for name in ("flow", measured, *kept)):
-        return []
-    rows = kept_rows(columns, len(columns[measured]), kept)
-    return list(
-        dict.fromkeys(str(columns["flow"][row]) for row in measured_rows(columns, rows, measured))
-    )
-
-
-def measured_rows(columns: Columns, rows: Sequence[int], measured: str) -> list[int]:
-    """The rows of flows that a measurement is made of: those of an application have only flows
-    with that application, and in other flows it is not missing. Flows that only carry the requests
-    of an application count if there are no others.
-    """
-    of = WORKLOAD_OF.get(measured)
-    if "entry" in columns and "flow" in columns:
-        names = {name: columns[name] for name in ("flow", "entry")}
-        asks = [is_requests({name: names[name][row] for name in names}) for row in rows]
-        rows = [row for row, asking in zip(rows, asks, strict=True) if not asking] or rows
-    if of is None or "workload" not in columns:
-        return list(rows)
-    return [row for row in rows if text_of(columns["workload"][row]) == of]
 
 
 def check_is_measured(columns: Columns, rows: Sequence[int], name: str, option: str) -> None:
@@ -513,30 +421,12 @@ def check_is_measured(columns: Columns, rows: Sequence[int], name: str, option: 
     )
 
 
-def ordered(
-    columns: Columns, rows: Sequence[int], name: str, kept: Mapping[str, Sequence[str]]
-) -> list[str]:
-    """The values of a column in the order to show them: as requested, or as in the table."""
-    present = [text_of(columns[name][row]) for row in rows]
-    return list(dict.fromkeys([*kept.get(name, ()), *present]))
-
-
-def text_of(value: Any) -> str:
-    # Twelve digits: nanoseconds of a column with missing values are floats.
-    return "" if value is None else f"{value:.12g}" if isinstance(value, float) else str(value)
-
-
 def spaced(text: str) -> str:
     """Return a quantity, such as `20ms`, with a space before its unit; other texts as they are."""
     match = _QUANTITY.fullmatch(text)
     if match is None or not any(match[2] in units for units in _UNITS):
         return text
     return f"{match[1]} {match[2]}".strip()
-
-
-def _some(values: Iterable[str], most: int = 12) -> str:
-    values = list(values)
-    return ", ".join(values[:most]) + (" ..." if len(values) > most else "")
 
 
 def shown_number(value: Any, name: str) -> float:
@@ -682,6 +572,7 @@ def axis_figure(
             title=title,
             kind="median",
             x_refused="the axis has names" if has_names else "",
+            remark=data.remark,
             detail=_detail(data, is_spread=is_spread, is_seen=has_seen(marks, marker, bands=bands)),
             entries=few_entries(data.by, keys, looks),
             seen=(places, finite),
@@ -712,7 +603,7 @@ def _detail(data: AxisData, *, is_spread: bool, is_seen: bool) -> str:
     words.append(counted_words(lost, is_time=data.measure[0].endswith("_ns")))
     if schemes_apart(data.axis[0], data.categories, data.lines):
         words[:0] = line_named_by(data.lines[0].label, data.x_title)
-    return "; ".join(filter(None, [*words, data.pooled]))
+    return "; ".join(filter(None, [*words, data.pooled, data.early]))
 
 
 def _marks(data: AxisData, low: float, *, is_log: bool) -> list[list[tuple[float, float, float]]]:
@@ -731,6 +622,10 @@ def _marks(data: AxisData, low: float, *, is_log: bool) -> list[list[tuple[float
 
 def axis_rows(data: AxisData) -> Iterator[Sequence[object]]:
     """Yield the head of a table of what `axis_figure` draws, and its rows."""
+    return with_selection(_axis_rows(data), data.where)
+
+
+def _axis_rows(data: AxisData) -> Iterator[Sequence[object]]:
     shares = ("p25", "median", "p75")
     yield ("line", data.axis[0], "x_unit", "measure", "unit", *shares, "runs", "missing")
     for line in data.lines:

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from midflight.plot.common.names import column_name, with_unit
-from midflight.plot.results.axis import shown_number, spaced, text_of, unit_of
+from midflight.plot.results.axis import shown_number, spaced, unit_of
+from midflight.plot.results.rows import text_of
 from midflight.plot.results.scales import WIDE
 from midflight.plot.results.tables import Columns
 from midflight.plot.results.unfinished import joined, unfinished_words

@@ -28,10 +28,9 @@ from midflight.plot.results.axis import (
     compared_name,
     kept_words,
     lines_name,
-    ordered,
     place_title,
+    pooled_words,
     shown_number,
-    text_of,
 )
 from midflight.plot.results.compared import (
     FEW,
@@ -60,6 +59,7 @@ from midflight.plot.results.maps import (
     letters_pt,
     number_words,
 )
+from midflight.plot.results.rows import Rows, early_words, kept_text, ordered, text_of
 from midflight.plot.results.samples import averaged_words, interval_words
 from midflight.plot.results.scales import log_title
 from midflight.plot.results.spread_data import Group, Spread, known_of, quantiles_of, side_by_side
@@ -124,7 +124,7 @@ class _Plan(NamedTuple):
 
 def heatmap_of(
     columns: Columns,
-    rows: Sequence[int],
+    found_rows: Rows,
     kept: Mapping[str, Sequence[str]],
     x: str,
     y: str,
@@ -135,11 +135,13 @@ def heatmap_of(
     """Return the content of a heat map, with `by` of one for each combination of their values;
     `samples` are the axes that the intervals of a comparison are over, if they are known.
     """
-    sides = []
+    sides, rows = [], found_rows.shown
     for name in (x, y):
         places, names, unit = side_by_side(ordered(columns, rows, name, kept), name)
         sides.append(_Side(places, names, (name, unit), compared_name(name, columns)))
-    words: dict[str, Any] = {"remark": kept_words(columns, value, {x, y, *by}, kept)}
+    pooled = pooled_words(columns, value, {x, y, *by}, kept)
+    words: dict[str, Any] = {"remark": kept_words(columns, {x, y, *by}, kept, pooled)}
+    words["where"] = kept_text(kept)
     if is_compared(columns, value):
         reasons = dict.fromkeys(filter(None, (why_no_change(columns, row, value) for row in rows)))
         words["empty"] = "; or ".join(reasons)
@@ -158,7 +160,11 @@ def heatmap_of(
             named = ", ".join(text_of(columns[name][row]) for name in by)
             missing = math.isnan(shown_number(columns[value][row], value))
             lost[named] = lost.get(named, 0) + missing
-        words["detail"] = counted_words(lost, is_time=value.endswith("_ns"))
+        early = early_words(columns, found_rows, by)
+        unfinished = counted_words(lost, is_time=value.endswith("_ns"))
+        words["detail"] = "; ".join(filter(None, (unfinished, early)))
+        if found_rows.early:
+            words["empty"] = "flows done before the handoff"
     if not by:
         return replace(_one_map(columns, rows, sides, value), **words)
     keys: dict[tuple[str, ...], list[int]] = {}

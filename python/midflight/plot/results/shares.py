@@ -15,7 +15,8 @@ from midflight.plot.common.legends import legend
 from midflight.plot.common.names import plural_name, short_name
 from midflight.plot.common.options import check_is_seen
 from midflight.plot.common.style import PAGE_IN, Look, Size, chosen_axes, size_in, style
-from midflight.plot.results.axis import ordered, pooled_words, spaced, text_of
+from midflight.plot.results.axis import pooled_words, spaced
+from midflight.plot.results.rows import ordered, text_of
 from midflight.plot.results.scales import WIDE, log_title, place_limits, set_log
 from midflight.plot.results.spread_data import Spread, known_of
 from midflight.plot.results.unfinished import unfinished_words
@@ -244,6 +245,7 @@ def shares_figure(
             ((width - 0.6) / in_row * 72, (height - _AROUND_IN) / rows * 72),
             "cdf",
             title=title,
+            remark=data.remark,
             detail=data.detail,
         )
         if (choice := chosen_axes()) is not None:

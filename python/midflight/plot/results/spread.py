@@ -42,16 +42,12 @@ from midflight.plot.results.axis import (
     axis_places,
     check_is_measured,
     compared_name,
-    kept_rows,
-    kept_values,
+    kept_words,
     lines_name,
-    measured_rows,
     name_categories,
-    ordered,
     place_title,
     pooled_words,
     shown_number,
-    text_of,
 )
 from midflight.plot.results.box_words import arrow_words, box_words, has_no_boxes
 from midflight.plot.results.boxes import draw_boxes
@@ -86,6 +82,14 @@ from midflight.plot.results.paired import (
     source_of,
 )
 from midflight.plot.results.quartiles import mark_endless
+from midflight.plot.results.rows import (
+    early_words,
+    kept_text,
+    kept_values,
+    ordered,
+    rows_of,
+    text_of,
+)
 from midflight.plot.results.samples import averaged_words, interval_words, sampling
 from midflight.plot.results.scales import (
     beyond,
@@ -280,10 +284,11 @@ def spread_of(
     for name, option in asked.items():
         if name not in columns:
             raise missing_column(option, name, columns)
-    rows = measured_rows(columns, kept_rows(columns, len(columns[value]), kept), value)
+    found_rows = rows_of(columns, value, kept, {x, y, *by})
+    rows = found_rows.shown
     check_is_measured(columns, rows, value, "--value")
     if kind == "heatmap":
-        return heatmap_of(columns, rows, kept, str(x), str(y), value, by, samples)
+        return heatmap_of(columns, found_rows, kept, str(x), str(y), value, by, samples)
     flows = {columns["flow"][row] for row in rows} if "flow" in columns else set()
     if not by and x != "flow" and len(flows) > 1:
         by = ["flow"]
@@ -295,8 +300,18 @@ def spread_of(
             return _lines(columns, some, having, kind, None, value, apart, samples)
 
         if (panels := panels_of(columns, rows, kept, by, value, lines_of)) is not None:
-            return panels
-    return _lines(columns, rows, kept, kind, x, value, by, samples)
+            found = panels
+        else:
+            found = _lines(columns, rows, kept, kind, None, value, by, samples)
+    else:
+        found = _lines(columns, rows, kept, kind, x, value, by, samples)
+    words = (found.detail, early_words(columns, found_rows, by))
+    return replace(
+        found,
+        detail="; ".join(filter(None, words)),
+        remark=kept_words(columns, {x, *by}, kept),
+        where=kept_text(kept),
+    )
 
 
 def _lines(

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from midflight.plot.results.alike import named_alike
 from midflight.plot.results.axis import axis_places
 from midflight.plot.results.maps import Colours
+from midflight.plot.results.rows import with_selection
 from midflight.results import mean_ci, quantile
 
 __all__ = [
@@ -91,6 +92,8 @@ class Spread:
     measure: tuple[str, str] = ("", "")
     #: The rows that a map leaves out, and the axes that it pools.
     remark: str = ""
+    #: What rows are kept by, as a table has it.
+    where: str = ""
     #: The longest values are so far from the usual ones that the axis of a CDF is logarithmic.
     is_wide: bool = False
     #: The columns that tell lines apart.
@@ -133,6 +136,10 @@ def interval_of(group: Group, place: int) -> tuple[float, float, float]:
 
 def spread_rows(data: Spread) -> Iterator[Sequence[object]]:
     """Yield the head and the rows of a table of the data of the figure."""
+    return with_selection(_rows(data), data.where)
+
+
+def _rows(data: Spread) -> Iterator[Sequence[object]]:
     if data.kind == "cdf":
         named = [data.panels_by] if data.panels else []
         yield (*named, "line", "measure", "unit", "value", "share", data.counted)

@@ -120,11 +120,12 @@ def read_columns(source: str | Path, y: str) -> Columns:
             if not file.is_file() or (suffix == ".parquet" and not _has_pyarrow()):
                 continue
             columns = _read_table(file)
-            if y in columns:
-                met = met_handoff(place, columns)
-                return columns if met is None else {**columns, MET: met}
             if is_percentile(columns, y):
-                return percentile_columns(columns, y)
+                columns = percentile_columns(columns, y)
+            if y in columns:
+                ends = columns if _END in columns else _with_ends(place, columns)
+                met = met_handoff(place, ends, y)
+                return columns if met is None else {**columns, MET: met}
             seen += [one for one in columns if one not in seen]
             break
     if not seen:
@@ -132,6 +133,21 @@ def read_columns(source: str | Path, y: str) -> Columns:
     if y in _COMPARED:
         raise _only_compared(place, y, seen)
     raise missing_column("--y or --value", y, seen)
+
+
+#: When a flow was done, a column of the table of flows; and what a flow is told apart by.
+_END, _FLOW = "finished_ns", ("cell", "run", "flow")
+
+
+def _with_ends(place: Path, columns: Columns) -> Columns:
+    """The columns of phases in a folder, with the ends of their flows."""
+    if not {*_FLOW} <= {*columns}:
+        return columns
+    flows = read_columns(place, _END)
+    of = [tuple(map(str, one)) for one in zip(*(flows[name] for name in _FLOW), strict=True)]
+    ends = dict(zip(of, flows[_END], strict=True))
+    each = zip(*(columns[name] for name in _FLOW), strict=True)
+    return {**columns, _END: [ends.get(tuple(map(str, one))) for one in each]}
 
 
 def _only_compared(place: Path, y: str, columns: Sequence[str]) -> MidflightError:

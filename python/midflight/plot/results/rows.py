@@ -1,0 +1,212 @@
+"""Which rows of a table a figure of results shows: those that are asked for, of flows that have
+what is measured, and were not done before the handoff.
+
+A flow that was done before the handoff says nothing about it. Figures leave it out as a comparison
+does (`midflight.sweep_results`), and say how many flows these are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from midflight.plot.common.names import column_name
+from midflight.plot.results.tables import Columns
+from midflight.plot.results.unfinished import counted_flows
+from midflight.refusal import refusal
+from midflight.run_tables import is_requests
+from midflight.sweep_results import WORKLOAD_OF
+from midflight.unmet import MET
+
+__all__ = [
+    "Rows",
+    "early_words",
+    "kept_rows",
+    "kept_text",
+    "kept_values",
+    "measured_flows",
+    "measured_rows",
+    "ordered",
+    "rows_of",
+    "selection_words",
+    "text_of",
+    "with_selection",
+]
+
+#: What is said of flows that are kept by whether they were done before the handoff.
+_MET_WORDS: Mapping[str, str] = {
+    "1": "flows that were not done before the handoff",
+    "0": "only flows that were done before the handoff",
+}
+
+
+class Rows(NamedTuple):
+    """The rows that a figure shows, and the `early` ones that it leaves out: their flows were done
+    before the handoff.
+    """
+
+    shown: Sequence[int]
+    early: Sequence[int] = ()
+    #: Whether all flows were done before the handoff, so that these are shown.
+    is_all_early: bool = False
+
+
+def rows_of(
+    columns: Columns,
+    measured: str,
+    kept: Mapping[str, Sequence[str]],
+    apart: Collection[str | None] = (),
+) -> Rows:
+    """Return the rows of a figure of a measurement that have these values.
+
+    Flows that were done before the handoff are left out unless all were, and unless that is what
+    rows are kept by or told `apart` by.
+    """
+    rows = measured_rows(columns, kept_rows(columns, len(columns[measured]), kept), measured)
+    if MET not in columns or MET in {*apart, *kept}:
+        return Rows(rows)
+    is_early = [text_of(columns[MET][row]) == "0" for row in rows]
+    if all(is_early):
+        return Rows(rows, is_all_early=bool(rows))
+    each = [*zip(rows, is_early, strict=True)]
+    return Rows([row for row, early in each if not early], [row for row, early in each if early])
+
+
+def early_words(columns: Columns, rows: Rows, by: Sequence[str]) -> str:
+    """Return how many flows of which lines, told apart by these columns, a figure leaves out; "" if
+    there are none.
+    """
+    why = "done before the handoff"
+    if rows.is_all_early:
+        return f"all {counted_flows({'': len(rows.shown)}, why)}"
+    every = [*rows.shown, *rows.early]
+    lines = {row: ", ".join(text_of(columns[name][row]) for name in by) for row in every}
+    counts = dict.fromkeys((lines[row] for row in sorted(every)), 0)
+    for row in rows.early:
+        counts[lines[row]] += 1
+    return f"left out: {counted_flows(counts, why)}" if rows.early else ""
+
+
+def selection_words(
+    kept: Mapping[str, Sequence[str]], shown: Collection[str | None], columns: Columns
+) -> Iterator[str]:
+    """Yield in words what rows are kept by, but for the columns that a figure shows."""
+    from midflight.plot.results.axis import compared_name
+
+    for name, values in kept.items():
+        if name in shown:
+            # The places of an axis and the names of lines and maps have these.
+            continue
+        if name == MET and {*values} <= {*_MET_WORDS}:
+            yield _MET_WORDS[values[0]] if len({*values}) == 1 else "all flows"
+        else:
+            yield f"{column_name(compared_name(name, columns))}: {' or '.join(values)}"
+
+
+def kept_text(kept: Mapping[str, Sequence[str]]) -> str:
+    """Return what rows are kept by, as it is written in a table of the data of a figure."""
+    return "; ".join(f"{name}={' or '.join(values)}" for name, values in kept.items())
+
+
+def with_selection(table: Iterable[Sequence[object]], kept: str) -> Iterator[Sequence[object]]:
+    """Yield the head and the rows of a table with what its rows are kept by as the last column, if
+    they are.
+    """
+    each = iter(table)
+    head = next(each)
+    yield (*head, "where") if kept else head
+    for row in each:
+        yield (*row, kept) if kept else row
+
+
+def kept_values(
+    columns: Columns, where: Mapping[str, str | Sequence[str]] | None
+) -> dict[str, list[str]]:
+    """Return the values that rows are kept by, as the table writes them.
+
+    A quantity may be written in another way: `100ms` keeps rows with `0.1 s`. A value that the
+    table does not have stays as it is.
+    """
+    kept = {}
+    for name, values in (where or {}).items():
+        texts = [values] if isinstance(values, str) else [text_of(one) for one in values]
+        present = dict.fromkeys(map(text_of, columns.get(name, ())))
+        alike: dict[Any, list[str]] = {}
+        if any(text not in present for text in texts):
+            for one in present:
+                alike.setdefault(quantity(one), []).append(one)
+        kept[name] = [
+            one
+            for text in texts
+            for one in ([text] if text in present else alike.get(quantity(text)) or [text])
+        ]
+    return kept
+
+
+def quantity(text: str) -> tuple[str, float] | str:
+    """The unit and the number of a quantity; another text is itself."""
+    from midflight import _core
+
+    try:
+        return _core.in_column_unit(text) or ("", float(text))
+    except ValueError:
+        return text
+
+
+def kept_rows(columns: Columns, count: int, kept: Mapping[str, Sequence[str]]) -> list[int]:
+    """The rows that have one of the values of each column."""
+
+    rows = list(range(count))
+    for name, values in kept.items():
+        present = dict.fromkeys(text_of(columns[name][row]) for row in rows)
+        for value in values:
+            if value not in present:
+                raise refusal(
+                    f'--where {name}={value}: no row has that; "{name}" is {_some(present)}',
+                    name=name,
+                    value=value,
+                    accepted=_some(present),
+                )
+        rows = [row for row in rows if text_of(columns[name][row]) in values]
+    return rows
+
+
+def measured_rows(columns: Columns, rows: Sequence[int], measured: str) -> list[int]:
+    """The rows of flows that a measurement is made of: those of an application have only flows
+    with that application, and in other flows it is not missing. Flows that only carry the requests
+    of an application count if there are no others.
+    """
+    of = WORKLOAD_OF.get(measured)
+    if "entry" in columns and "flow" in columns:
+        names = {name: columns[name] for name in ("flow", "entry")}
+        asks = [is_requests({name: names[name][row] for name in names}) for row in rows]
+        rows = [row for row, asking in zip(rows, asks, strict=True) if not asking] or rows
+    if of is None or "workload" not in columns:
+        return list(rows)
+    return [row for row in rows if text_of(columns["workload"][row]) == of]
+
+
+def measured_flows(columns: Columns, measured: str, kept: Mapping[str, Sequence[str]]) -> list[str]:
+    """The flows whose measurement a figure shows."""
+    if any(name not in columns for name in ("flow", measured, *kept)):
+        return []
+    rows = rows_of(columns, measured, kept).shown
+    return list(dict.fromkeys(str(columns["flow"][row]) for row in rows))
+
+
+def ordered(
+    columns: Columns, rows: Sequence[int], name: str, kept: Mapping[str, Sequence[str]]
+) -> list[str]:
+    """The values of a column in the order to show them: as requested, or as in the table."""
+    present = [text_of(columns[name][row]) for row in rows]
+    return list(dict.fromkeys([*kept.get(name, ()), *present]))
+
+
+def text_of(value: Any) -> str:
+    # Twelve digits: nanoseconds of a column with missing values are floats.
+    return "" if value is None else f"{value:.12g}" if isinstance(value, float) else str(value)
+
+
+def _some(values: Iterable[str], most: int = 12) -> str:
+    values = list(values)
+    return ", ".join(values[:most]) + (" ..." if len(values) > most else "")
