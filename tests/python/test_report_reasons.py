@@ -206,12 +206,37 @@ def test_losses_of_the_radio_are_the_limit_in_numbers() -> None:
     said = limit_in(scenario)
     lost, sent = (outcome.flows.column(one)[0] for one in ("drops_radio", "sent"))
     assert f"probably the limit: {lost:,} of {sent:,} packets ({lost / sent:.1%}) were lost" in said
-    rate = float(said.split("which is ")[1].split()[0])
+    rate = float(said.split(" Mbit/s arrived, with headers")[0].split()[-1])
     assert rate == pytest.approx(outcome.flows.column("goodput_bps")[0] / 1e6, rel=0.25)
     assert "while `lte` could carry 50 Mbit/s" in said
     # With cross traffic the link may be full of that.
     crossed = Link(rate="50 Mbit/s", delay="20 ms", loss="uniform 2%", cross="cbr 10 Mbit/s")
     assert limit_in(Scenario(links={"lte": crossed}, flows={"a": Flow()}, end="20 s")) == ""
+
+
+def test_a_window_after_an_outage_is_that_of_the_time_in_which_data_flowed() -> None:
+    links = {"lte": Link(preset="lte"), "satellite": Link(rate="20 Mbit/s", delay="300 ms")}
+    away = Handoff(at="1 s", to="satellite", gap="3 s")
+    scenario = Scenario(links=links, flows={"a": Flow(size="10 MB")}, handoffs=[away], end="600 s")
+    said = limit_in(scenario)
+    of_window, *_ = re.findall(
+        r"window was the limit: ([0-9.]+) segments on average from ([0-9.]+) s on, with a round "
+        r"trip of ([0-9.]+) ms; ([0-9.]+) Mbit/s arrived",
+        said,
+    )
+    window, since, trip, rate = map(float, of_window)
+    setup = scenario.plan().setup(0)
+    trace = setup.trace(flow="a", only=["rcv"])
+    time, size = trace.numpy("time_ns") / 1e9, np.array(trace.column("bytes"), np.float64)
+    here = time > 4
+    # The first data over the satellite came late, as the sender waited for its timer.
+    assert since == pytest.approx(float(time[here][0]), abs=1e-3)
+    assert since > 5
+    end = scenario.run().flows.column("finished_ns")[0] / 1e9
+    assert rate == pytest.approx(8 * size[here].sum() / (end - since) / 1e6, rel=0.01)
+    # No sample of the RTT there is shorter than the link's.
+    assert 610 < trip < 700
+    assert window * 1500 * 8 / trip / 1e3 == pytest.approx(rate, rel=0.15)
 
 
 def test_a_short_flow_is_limited_by_its_slow_start() -> None:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from midflight.explain.path import NS_PER_S
+
 if TYPE_CHECKING:
     from midflight._core import Setup
     from midflight.explain.path import Passing
@@ -26,7 +28,8 @@ _PATHS = ("path_opened", "path_used")
 class FlowEvents(NamedTuple):
     """The events of a flow: when its segments arrived, which, over which last link, when these
     copies were sent, and their bits on the wire, with headers; timeouts and retransmissions; when
-    new segments were sent, and which; when packets of data were lost, by cause.
+    new segments were sent, and which; when packets of data were lost, by cause; when the sender
+    took samples of the round trip, and these.
     """
 
     arrived_ns: Integers
@@ -40,15 +43,31 @@ class FlowEvents(NamedTuple):
     sent: NDArray[np.float64]
     lost_ns: dict[str, Integers]
     has_paths: bool
+    sampled_ns: Integers
+    trips_ns: NDArray[np.float64]
 
     def bits_of(self, passing: Passing) -> float:
         """What arrived of that which passed the link in use, with headers."""
-        first = np.searchsorted(self.arrived_ns, passing.first_ns, "left")
-        last = np.searchsorted(self.arrived_ns, passing.last_ns, "right")
+        return float(self.bits[self._passed(passing)].sum())
+
+    def first_of(self, passing: Passing) -> int | None:
+        """When the first of that arrived; None if nothing did."""
+        times = self.arrived_ns[self._passed(passing)]
+        return int(times[0]) if len(times) else None
+
+    def trips_of(self, begin_ns: int, end_ns: int) -> NDArray[np.float64]:
+        """The samples of the round trip between two instants, in ns, of packets sent then."""
+        of = (self.sampled_ns - self.trips_ns >= begin_ns) & (self.sampled_ns <= end_ns)
+        return self.trips_ns[of]
+
+    def _passed(self, passing: Passing) -> NDArray[np.int64]:
+        """The places of the arrivals of what passed the link in use."""
+        first = int(np.searchsorted(self.arrived_ns, passing.first_ns, "left"))
+        last = int(np.searchsorted(self.arrived_ns, passing.last_ns, "right"))
         is_of = self.copies_ns[first:last] >= passing.sent_ns
         if passing.links:
             is_of &= np.isin(self.links[first:last], passing.links)
-        return float(self.bits[first:last][is_of].sum())
+        return np.flatnonzero(is_of) + first
 
     def sent_within(self, begin_ns: int, end_ns: int) -> int:
         """How many packets of data were sent between two instants, both included."""
@@ -105,7 +124,8 @@ class RunEvents:
 
 
 def _events(setup: Setup, flow: str) -> FlowEvents:
-    trace = setup.trace(flow=flow, only=["rcv", "drop", "send", "rexmit", "rto", *_PATHS])
+    only = ["rcv", "drop", "send", "rexmit", "rto", "rtt_sample", *_PATHS]
+    trace = setup.trace(flow=flow, only=only)
     events = np.array(trace.column("event"))
     time = np.asarray(trace.numpy("time_ns"), np.int64)
     came, is_lost = events == "rcv", events == "drop"
@@ -123,4 +143,6 @@ def _events(setup: Setup, flow: str) -> FlowEvents:
         np.asarray(trace.numpy("value"), np.float64)[events == "send"],
         {one: time[is_lost & (packets == "data") & (causes == one)] for one in _CAUSES},
         bool(np.isin(events, _PATHS).any()),
+        time[events == "rtt_sample"],
+        NS_PER_S * np.asarray(trace.numpy("value"), np.float64)[events == "rtt_sample"],
     )

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from midflight.explain.path import NS_PER_S, PathSamples, Values
-from midflight.explain.words import link_text
+from midflight.explain.path import NS_PER_S, PathSamples
+from midflight.explain.words import link_text, to_ms
 
 if TYPE_CHECKING:
     from midflight.explain.arrivals import FlowEvents, RunEvents
@@ -89,7 +89,11 @@ def limit_of(
         return ""
     rows = np.array(path.senders.column("flow")) == flow
     time = path.senders.numpy("time_ns")[rows]
-    within = (time >= begin) & (time <= end)
+    # After a handoff the window may be that of a timeout, and the round trip that of the old link,
+    # until data flow again.
+    since = events.first_of(passing)
+    since = begin if since is None else max(begin, since)
+    within = (time >= since) & (time <= end)
     cwnd, threshold, flight, trip = (
         np.asarray(path.senders.numpy(name), np.float64)[rows][within]
         for name in ("cwnd", "ssthresh", "flight", "srtt_ns")
@@ -125,17 +129,18 @@ def limit_of(
             f"{cwnd[-1]:.0f} segments; the flow used {ours / could:.0%} of what {links} could "
             "carry, with headers"
         )
-    rate = _window_rate(cwnd, trip, info["payload_bytes"])
-    goodput = ours / (end - begin) * NS_PER_S
-    if (
-        not np.isfinite(rate)
-        or abs(rate / goodput - 1) > _NEAR
-        or np.mean(flight) < _LEAST_FLIGHT * np.mean(cwnd)
-    ):
+    trips = events.trips_of(begin, end)
+    if not len(trips):
         return ""
+    rate = 8 * info["payload_bytes"] * np.mean(cwnd) / np.mean(trips) * NS_PER_S
+    goodput = ours / (end - since) * NS_PER_S
+    if abs(rate / goodput - 1) > _NEAR or np.mean(flight) < _LEAST_FLIGHT * np.mean(cwnd):
+        return ""
+    when = f" from {to_ms(since)} on" if since - begin > _MOST_STILL * (end - begin) / 2 else ""
     window = (
-        f"{np.mean(cwnd):.3g} segments on average, which is {rate / 1e6:.3g} Mbit/s with a round "
-        f"trip of {np.nanmean(trip) / 1e6:.3g} ms, while {of_link}"
+        f"{np.mean(cwnd):.3g} segments on average{when}, with a round trip of "
+        f"{np.mean(trips) / 1e6:.3g} ms; {goodput / 1e6:.3g} Mbit/s arrived, with headers, while "
+        f"{of_link}"
     )
     is_radio = lost["radio"] >= max(_LEAST_LOST, _MOST_LOST * sum(lost.values()))
     if is_radio and sent:
@@ -146,14 +151,6 @@ def limit_of(
         )
     said = f"the congestion window was the limit: {window}"
     return "; ".join(one for one in (said, _losses(lost)) if one)
-
-
-def _window_rate(cwnd: Values, trip: Values, payload_bytes: int) -> float:
-    """A window of data in each round trip, in bit/s."""
-    known = np.isfinite(trip) & (trip > 0)
-    if not known.any():
-        return float("nan")
-    return float(8 * payload_bytes * np.mean(cwnd) / np.mean(trip[known]) * NS_PER_S)
 
 
 def _losses(lost: Mapping[str, int]) -> str:
