@@ -202,7 +202,8 @@ def _first_figure(sweep: Sweep, folder: Path, summary: Summary) -> list[str]:
 
 def scenario_html(scenario: Scenario) -> str:
     """Return a scenario as a notebook shows it: its links, flows, and handoffs and changes."""
-    from midflight.run_report import event_cells, flow_settings, link_cells
+    from midflight.link_cells import link_cells
+    from midflight.run_report import event_cells, flow_settings
 
     try:
         values = json.loads(scenario.plan().canonical)
@@ -212,6 +213,9 @@ def scenario_html(scenario: Scenario) -> str:
     parts = [f"<h4>{html.escape(values.get('title') or 'A scenario')}</h4>"]
     if values.get("description"):
         parts.append(_text(values["description"]))
-    parts += [_table(link_cells(values["links"])), _table(flow_settings(values["flows"]))]
+    parts += [
+        _table(link_cells(values["links"], has_rooms=True)),
+        _table(flow_settings(values["flows"])),
+    ]
     events = event_cells(values)
     return "".join([*parts, *([_table(events)] if len(events) > 1 else [])])

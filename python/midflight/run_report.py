@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from midflight._core import QUIC_STACKS
 from midflight.explain.words import to_ms
+from midflight.link_cells import link_cells, word
 from midflight.refusal import names_arguments, refusal
 from midflight.remark import remarks_of
 from midflight.report import check_page, environment
@@ -257,7 +258,7 @@ def report_html(outcome: Outcome | Mapping[str, Outcome], *, command: str = "") 
             description=" ".join((scenario.get("description") or "").split()),
             scenario=scenario,
             made_by=stacks_of(scenario),
-            links=link_cells(scenario["links"]),
+            links=link_cells(scenario["links"], has_rooms=True),
             recordings=recording_tables(outcome.plan),
             notes=list(
                 dict.fromkeys(said for one in several.values() for said in remarks_of(one.plan))
@@ -488,51 +489,6 @@ def path_cells(outcome: Outcome, scenario: Mapping[str, Any], names: Sequence[st
     return [["flow", "at (s)", "event", "detail", "times"], *lines] if lines else []
 
 
-def link_cells(links: Mapping[str, Any]) -> Cells:
-    """The links' parameters, with the description of a preset."""
-    from midflight import link_presets
-
-    presets = {one["name"]: one for one in link_presets()}
-    keys = ("preset", "trace", "rate", "up", "delay", "queue", "loss", "reorder", "cross")
-    lines = []
-    for name, link in links.items():
-        known = presets.get(link.get("preset") or "")
-        usual = (
-            {}
-            if known is None
-            else {
-                "rate": f"{known['down_bps'] / 1e6:.12g} Mbit/s",
-                "up": f"{known['up_bps'] / 1e6:.12g} Mbit/s",
-                "delay": f"{known['delay_ns'] / 1e6:.12g} ms",
-            }
-        )
-        up = link.get("up") or {}
-        own = {key: link[key] for key in keys if key not in ("up", "trace") and link.get(key)}
-        if link.get("trace"):
-            own["trace"] = trace_words(link["trace"])
-        if up:
-            own["up"] = ", ".join(
-                f"{value}" if key in ("rate", "delay") else f"{key} {value}"
-                for key, value in up.items()
-            )
-        elif link.get("rate"):
-            own["up"] = link["rate"]
-        queue = "bdp" if known is None else known["queue"]
-        # An uplink without a queue of its own has that of the link, if the link has one.
-        if (
-            known is not None
-            and known["up_queue"] != queue
-            and not (link.get("queue") or up.get("queue"))
-        ):
-            queue += f", up {known['up_queue']}"
-        lines.append((name, {"queue": queue, **usual, **own}))
-    used = [key for key in keys if any(key in line for _, line in lines)]
-    return [
-        ["link", *used],
-        *([name, *(line.get(key, "-") for key in used)] for name, line in lines),
-    ]
-
-
 def recording_tables(plan: Plan) -> list[dict[str, Any]]:
     """The values of each recording that a link follows, its outages and its handovers."""
     from midflight.recordings import event_lines, part_words, value_cells
@@ -625,8 +581,8 @@ def asked_with(command: str) -> tuple[str, list[str], list[str], str] | None:
         return None
     options = iter(words[3:])
     settings, schemes, out = [], [], ""
-    for word in options:
-        name, _, value = word.partition("=")
+    for option in options:
+        name, _, value = option.partition("=")
         value = value or next(options, "")
         if name == "--out":
             out = value
@@ -664,28 +620,6 @@ def page_command(command: str) -> str:
 def rounded(text: str) -> str:
     """A sentence whose times in seconds have at most three decimals."""
     return _LONG_TIME.sub(lambda found: to_ms(float(found[1]) * 1e9), text)
-
-
-def trace_words(trace: Mapping[str, Any]) -> str:
-    """The recording or the model that a link follows, and how."""
-    names = [Path(str(trace[key])).name for key in ("file", "up") if trace.get(key)]
-    given = {k: v for k, v in trace.items() if k not in ("file", "up", "hash", "model")}
-    words = [f"model {trace['model']}"] if trace.get("model") else [" and ".join(names)]
-    for key, value in given.items():
-        inner = value.items() if isinstance(value, Mapping) else [("", value)]
-        listed = [name for name, one in inner if isinstance(one, list)]
-        if listed:
-            words.append(f"{key} of numbers: {', '.join(listed)}")
-        for name, one in inner:
-            if name not in listed:
-                words.append(f"{key} {name} = {word(one)}" if name else f"{key} = {word(one)}")
-    words = [one for one in words if one]
-    return ", ".join(words)
-
-
-def word(value: Any) -> str:
-    """A value of a scenario as a report shows it."""
-    return {None: "-", True: "yes", False: "no"}.get(value, str(value))
 
 
 def flow_settings(flows: Mapping[str, Any]) -> Cells:

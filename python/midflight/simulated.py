@@ -77,7 +77,7 @@ def _flow(name: str, flow: Mapping[str, Any], axes: Mapping[str, Sequence[str]])
 
 
 def _link(name: str, link: Mapping[str, Any], axes: Collection[str]) -> str:
-    from midflight.run_report import link_cells
+    from midflight.link_cells import link_cells
 
     at = f"links.{name}"
     if replaced(at, axes):

@@ -15,9 +15,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from midflight.link_cells import link_cells
 from midflight.refusal import names_arguments
 from midflight.report import check_page, data_url, environment
-from midflight.run_report import event_cells, flow_settings, link_cells
+from midflight.run_report import event_cells, flow_settings
 from midflight.run_tables import stacks_of
 from midflight.scenario import OWN_VALUES
 from midflight.simulated import runs_words, simulated_words, value_lines
