@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from midflight._core import Plan
 
-__all__ = ["ScenarioWarning", "remarks_of", "warn_of"]
+__all__ = ["ScenarioWarning", "equal_runs", "remarks_of", "warn_of"]
 
 
 class ScenarioWarning(UserWarning):
@@ -41,6 +41,18 @@ def remarks_of(
     return [
         f"{', '.join(dict.fromkeys(of))}: {said}" if of[0] else said for said, of in keys.items()
     ]
+
+
+def equal_runs(plans: Iterable[Plan]) -> str:
+    """Return a note if these scenarios have several runs, which are equal, as nothing is random."""
+    each = [*plans]
+    runs = max((json.loads(one.canonical)["runs"] for one in each), default=1)
+    if runs == 1 or any(one.has_chance for one in each):
+        return ""
+    return (
+        f"all {runs} runs are equal: nothing is random in this scenario (losses, reordering, cross "
+        "traffic, notices and signals that are lost)"
+    )
 
 
 def _short_applications(scenario: Mapping[str, Any], axes: Collection[str]) -> Iterator[str]:

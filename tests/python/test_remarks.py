@@ -10,9 +10,10 @@ import pytest
 
 from midflight import Scenario, ScenarioWarning, Sweep
 from midflight.cli import main
+from midflight.link_cells import link_cells, room_of, trace_words
 from midflight.recordings import event_lines
 from midflight.remark import remarks_of
-from midflight.run_report import flow_settings, link_cells, report_html, trace_words
+from midflight.run_report import flow_settings, report_html
 from midflight.scenario import Outcome, read_plan
 
 RECORDED = """
@@ -96,6 +97,65 @@ def test_a_report_names_the_recording_and_its_options(scenario: Path) -> None:
     assert {"from = 10 s", "holes = outage"} <= {*said.split(", ")}
     assert trace_words({"model": "starlink", "seed": 3}) == "model starlink, seed = 3"
     assert trace_words({"columns": {"time_s": [0.0, 1.0]}}) == "columns of numbers: time_s"
+
+
+@pytest.mark.parametrize("command", ["run", "plot", "report"])
+def test_runs_that_are_equal_have_a_note(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is random in the first one."""
+    out = {"plot": "a.png", "report": "a.html"}.get(command)
+    to = ["--out", str(tmp_path / out)] if out else []
+    words = [command, "wifi-to-lte", *to, "--set", "flows.download.size=100 kB"]
+    said = "all 3 runs are equal: nothing is random"
+    assert main([*words, "--set", "runs=3"]) == 0
+    assert capsys.readouterr().err.count(said) == 1
+    for sets in (["runs=1"], ["runs=3", "links.lte.loss=uniform 1%"]):
+        assert main([*words, *(word for one in sets for word in ("--set", one))]) == 0
+        assert said not in capsys.readouterr().err
+
+
+def test_a_sweep_whose_runs_are_equal_has_a_note(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["sweep", "wifi-to-lte", "--runs", "2", "--set", "flows.download.size=100 kB"]
+    said = "all 2 runs are equal: nothing is random"
+    for axis, count in (("handoffs.0.gap=1s,2s", 1), ("links.lte.loss=none,uniform 1%", 0)):
+        out = ["--out", str(tmp_path / str(count))]
+        assert main([*words, "--axis", axis, *out]) == 0
+        assert capsys.readouterr().err.count(said) == count
+
+
+def test_a_report_says_how_many_packets_queues_have_room_for() -> None:
+    def queues(**links: dict[str, object]) -> dict[str, str]:
+        made = Scenario.from_dict({"links": links, "flows": {"a": {}}, "end": "1 s"})
+        values = json.loads(made.plan().canonical)["links"]
+        head, *lines = link_cells(values, has_rooms=True)
+        return {name: dict(zip(head[1:], cells, strict=True))["queue"] for name, *cells in lines}
+
+    slow: dict[str, object] = {"rate": "1 Mbit/s", "delay": "10 ms"}
+    assert queues(
+        cell={"rate": "50 Mbit/s", "delay": "15 ms"},
+        slow=slow,
+        timed={**slow, "queue": "1 s", "up": {"rate": "0.5 Mbit/s"}},
+        other={**slow, "queue": "40 packets", "up": {"queue": "2 bdp"}},
+        lte={"preset": "lte"},
+    ) == {
+        "cell": "bdp: 125 packets",
+        "slow": "bdp: 5 packets",
+        "timed": "1 s: 84 packets, up 42",
+        "other": "40 packets",
+        "lte": "bdp: 125 packets",
+    }
+    # As many as the simulator has room for.
+    for queue in ("bdp", "2.5 bdp", "50 ms"):
+        cell = {"rate": "10 Mbit/s", "delay": "20 ms", "queue": queue}
+        full = Scenario.from_dict({"links": {"cell": cell}, "flows": {"a": {}}, "end": "3 s"})
+        most = full.plan().setup(0).samples()[0].numpy("most").max()
+        assert most == room_of(queue, "10 Mbit/s", "20 ms")
+    assert room_of("fq-codel", "1 Mbit/s", "1 ms") is None
+    html = report_html(Scenario.read("wifi-to-lte").run())
+    assert "bdp: 125 packets" in html
 
 
 def test_a_report_says_what_flows_are() -> None:

@@ -51,7 +51,7 @@ from midflight.cli.source import (
     source_words,
 )
 from midflight.recordings import check_is_no_recording
-from midflight.remark import remarks_of
+from midflight.remark import equal_runs, remarks_of
 
 if TYPE_CHECKING:
     from midflight._core import Plan
@@ -482,6 +482,8 @@ def plot(
         for plan in plans:
             notes += remarks_of(plan, run=plans_of_schemes(plan, flows, schemes or (), policies))
         notes += idle
+        if equal := equal_runs(plans):
+            notes.append(f"{equal}; one is drawn")
     number = read_whole("--run", run if run is not None else "0", 0, 2**63 - 1)
     from_s = None if start is None else read_time("--from", start)
     until_s = None if until is None else read_time("--until", until)

@@ -21,7 +21,7 @@ from midflight.cli.options import (
 from midflight.cli.output import QUIET_S, UserError, note, open_result, progress_display
 from midflight.cli.plot import with_schemes
 from midflight.cli.run import idle_notes, scenario_plan
-from midflight.remark import remarks_of
+from midflight.remark import equal_runs, remarks_of
 
 __all__ = ["report"]
 
@@ -126,7 +126,7 @@ def report(
         target.write(report_html(outcomes, command=command))
     used = with_schemes(json.loads(plan.canonical), None, schemes or ())
     run = (made.plan for made in outcomes.values())
-    for one in (*remarks_of(plan, run=run), *idle_notes(used)):
+    for one in filter(None, (*remarks_of(plan, run=run), *idle_notes(used), equal_runs([plan]))):
         note(one)
     note(f"written to {out}")
 

@@ -31,7 +31,7 @@ from midflight.cli.watched import (
     SnaplenOption,
     TraceOption,
 )
-from midflight.remark import remarks_of
+from midflight.remark import equal_runs, remarks_of
 from midflight.run_tables import RunSummary, agents_of, summary_text
 from midflight.unmet import UnmetRuns
 
@@ -117,11 +117,8 @@ def run(
 
         produce(LabResults(LabRuns(plan, choose(), (OWN,))), watched, command=command, **made)
         return
-    if values["runs"] > 1 and not plan.has_chance:
-        note(
-            f"all {values['runs']} runs are equal: nothing is random in this scenario (losses, "
-            "reordering, cross traffic, notices and signals that are lost)"
-        )
+    if said := equal_runs([plan]):
+        note(said)
     produce(ScenarioRuns(plan, own), watched, command=command, **made)
 
 

@@ -24,7 +24,7 @@ from midflight.cli.options import (
 )
 from midflight.cli.output import QUIET_S, UserError, note, open_result, progress_display
 from midflight.cli.run import idle_notes, scenario_plan, with_shorthands
-from midflight.remark import remarks_of
+from midflight.remark import equal_runs, remarks_of
 from midflight.run_tables import counted
 from midflight.sweep_summary import Summary
 
@@ -35,6 +35,8 @@ __all__ = ["sweep"]
 
 # Cells that a forecast runs.
 FORETOLD = 32
+# Whether something is random is checked in all cells, up to so many.
+MOST_CHECKED = 500
 # How long a shard takes at most, about: so much is lost when a sweep is interrupted.
 SHARD_S = 10
 
@@ -190,8 +192,12 @@ def sweep(
         raise UserError('--out "" names no folder')
     if folder.is_file():
         raise UserError(f'--out "{out}" is a file; give the name of a folder')
-    noted = remarks_of(plan, asked.axes, run=plans_of_flows(asked))
-    for one in (*noted, *idle_notes(json.loads(plan.canonical))):
+    noted = [*remarks_of(plan, asked.axes, run=plans_of_flows(asked))]
+    noted += idle_notes(json.loads(plan.canonical))
+    if equal_runs([plan]) and asked.cells <= MOST_CHECKED:
+        # An axis may have losses.
+        noted.append(equal_runs(map(asked.plan, range(asked.cells))))
+    for one in filter(None, noted):
         note(one)
     if forecast:
         print(foretold(asked, how_many))
