@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -12,16 +13,19 @@ import pytest
 from matplotlib.figure import Figure
 
 from midflight import Flow, Link, Scenario
-from midflight.plot import figure_of, plot_over_time
+from midflight.plot import figure_of, plot_over_time, plot_run
 from midflight.plot.common.names import column_name
 from midflight.plot.common.style import balanced, text_width, wrapped
 from midflight.plot.over_time.crowded import without_overlaps
 from midflight.plot.over_time.curves import Curve, Panel, Peak
 from midflight.plot.over_time.history import RunsOfAxes
-from midflight.plot.over_time.panel_scales import peak_words, with_one_scale
+from midflight.plot.over_time.panel_scales import peak_words, slow_links, with_one_scale
+from midflight.plot.over_time.panels import shown_panels
 from midflight.plot.over_time.room import Room
 from midflight.plot.over_time.strokes import draw_row_names, rows_of
+from midflight.plot.over_time.watched import watch
 from midflight.plot.results.axis import axis_data, axis_figure
+from midflight.remark import ScenarioWarning
 
 
 def following(**trace: Any) -> Scenario:
@@ -146,3 +150,27 @@ def test_texts_above_figures_are_broken_evenly_and_the_only_flow_needs_no_legend
     columns["links.a.rate"] = columns.pop("flows.get.size")
     (legend,) = axis_figure(axis_data(columns, x="links.a.rate", y="duration_ns")).legends
     assert [one.get_text() for one in legend.get_texts()] == ["get"]
+
+
+def test_the_rate_of_a_slow_link_does_not_depend_on_the_width_of_a_figure() -> None:
+    columns = {"time_s": [0, 20, 20.4, 25, 40], "rate_mbps": [50, 0.25, 0.75, 50, 50]}
+    link = Link(trace={"columns": columns}, delay="20 ms", queue="50 packets")
+    scenario = Scenario(links={"cell": link}, flows={"a": Flow()}, end="40 s")
+    runs = watch(scenario, kinds=["throughput"])
+    for size, interval in ((2.5, None), (3.5, None), (7.16, None), (7.16, 1.0)):
+        _, (panel,) = shown_panels(runs, ["throughput"], interval_s=interval, size=size)
+        assert slow_links(panel, "linear", runs[0].stretches) == ("cell: down to 0.25 Mbit/s"), (
+            size,
+            interval,
+        )
+
+
+def test_a_narrow_figure_of_several_runs_recommends_a_wide_one() -> None:
+    schemes = ["sack", "enhanced"]
+    with pytest.warns(ScenarioWarning, match="2 panels side by side in 3.5 in .* --size double"):
+        figure_of(plot_run, "wifi-to-lte", schemes=schemes, look="paper", until_s=1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ScenarioWarning)
+        figure_of(plot_run, "wifi-to-lte", schemes=["sack"], look="paper", until_s=1.0)
+        figure_of(plot_run, "wifi-to-lte", schemes=schemes, look="paper", size="double")
+        figure_of(plot_run, "wifi-to-lte", schemes=[*schemes, "vho", "freeze"], until_s=1.0)

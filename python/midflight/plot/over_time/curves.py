@@ -82,6 +82,8 @@ class Curve:
     most: Values | None = None
     #: Whether its steps are means or medians over intervals.
     of_intervals: bool = False
+    #: The times and values that those of a rate are means of.
+    exact: tuple[Values, Values] | None = None
     #: Whether its events stand in a row above the lines.
     in_row: bool = False
     #: How many events its marks are of, if that is said beside their row.

@@ -56,8 +56,9 @@ def rates_of(runs: Sequence[WatchedRun], window: tuple[float, float], edges: Val
         # Its first mean is over a whole interval, as those of the lines are.
         begin = min([window[0], *edges[:1].tolist()])
         longest = max(runs, key=lambda one: one.end_ns)
-        rate = averaged(rate_in_use(longest, (begin, window[1])), edges)
-        return [_without_outages(rate, longest)]
+        exact = rate_in_use(longest, (begin, window[1]))
+        rate = _without_outages(averaged(exact, edges), longest)
+        return [replace(rate, exact=(exact.time_s, exact.value))]
     found = [
         replace(rate_in_use(run, window), look=run.looks[0], scheme=run.scheme) for run in runs
     ]

@@ -154,11 +154,13 @@ def slow_links(
     starts = np.array([one.from_ns for one in stretches]) / NS_PER_S
     found: dict[str, list[float]] = {}
     for one in (one for one in panel.curves if one.draw == "area"):
-        lasts, begins, rates = np.diff(one.time_s), one.time_s[:-1], one.value[:-1]
+        # Means depend on the width of the figure.
+        time, value = one.exact or (one.time_s, one.value)
+        lasts, begins, rates = np.diff(time), time[:-1], value[:-1]
         is_hidden = (rates > 0) & (rates < _HIDDEN * top)
         if lasts[is_hidden].sum() <= _HIDDEN_FOR * lasts.sum():
             continue
-        # A mean begins with its link.
+        # A rate begins with its link.
         places = np.searchsorted(starts, begins[is_hidden] + 1e-9, side="right") - 1
         for place, rate in zip(places.tolist(), rates[is_hidden].tolist(), strict=True):
             name = stretches[place].link if 0 <= place < len(stretches) else ""

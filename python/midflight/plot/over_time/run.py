@@ -57,6 +57,7 @@ from midflight.plot.over_time.room import (
     show_time,
 )
 from midflight.refusal import names_arguments, refusal
+from midflight.remark import warn_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -79,6 +80,8 @@ MOST_PANELS = 4
 _MOST_EVENTS, _MOST_NAMED, _LEAST_NAMED_IN = 8, 3, 2.3
 #: The size of the letters of titles of panels.
 _TITLE_PT = 7.5
+#: Panels side by side that are narrower, in inches, show little.
+_NARROW_IN = 1.4
 #: What a row of panels has at its left and right, and between two panels, in inches.
 _LEFT_IN, _NAMES_IN, _BETWEEN_IN = 0.7, 0.5, 0.1
 #: The pipe is drawn if it differs by more than this share from the lesser of cwnd and flight, for
@@ -204,6 +207,14 @@ def run_figure(
         has_names = len(runs) <= _MOST_WITH_NAMES and kind != "time-sequence"
         beside = _LEFT_IN + _NAMES_IN * has_names
         room = Room(max(0.5, (width - beside) / len(runs) - _BETWEEN_IN), window)
+        if room.width_in < _NARROW_IN and len(runs) > 1 and width < PAGE_IN:
+            warn_of(
+                [
+                    f"{len(runs)} panels side by side in {width:g} in are narrow; --size double "
+                    f"makes the figure {PAGE_IN:g} in wide, and --kind throughput,sequence draws "
+                    "all in one panel"
+                ]
+            )
         for axes, one in zip(sequence, runs, strict=False):
             _time_sequence(axes, one, room)
         for axes, one in zip(windows, runs, strict=False):
