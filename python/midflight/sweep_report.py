@@ -27,6 +27,7 @@ from midflight.sweep_verdict import best_lines
 from midflight.sweep_words import change_lines, direction_of
 
 if TYPE_CHECKING:
+    from midflight.plot.results.spread_data import Spread
     from midflight.plot.results.tables import Columns
     from midflight.plot.usual import Shown
     from midflight.policy import Policies
@@ -311,6 +312,7 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
     from midflight.plot.common.names import column_name
     from midflight.plot.common.style import SERIES, figure_bytes, labelled
     from midflight.plot.results.axis import axis_data, axis_figure, pooled_axes
+    from midflight.plot.results.heatmaps import shared_layout
     from midflight.plot.results.paired import lacks_pairs, paired_maps, paired_shown, separated_axes
     from midflight.plot.results.spread import spread_figure, spread_of
     from midflight.plot.results.tables import read_columns
@@ -362,13 +364,26 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
         baseline = labelled(str(compared_in_pairs["baseline"][0]))
         caption = f"{column_name(metric)}: {_change_words(paired)} {baseline}, pair by pair."
         yield {"image": image(spread_figure(change)), "caption": caption}
-    elif mapped is not None:
+    maps = [*_maps(asked, every_flow, metric, free[:2])] if len(free) >= 2 else []
+    if paired is None and mapped is not None:
         how = {"value": mapped.value, "x": mapped.x, "y": mapped.y, "by": mapped.by}
         how["samples"] = over
         change = spread_of(compared_in_pairs, "heatmap", **how)
         baseline = labelled(str(compared_in_pairs["baseline"][0]))
         caption = f"{column_name(metric)}: {_change_words(mapped)} {baseline}, pair by pair."
-        yield {"image": image(spread_figure(change)), "caption": caption, "is_wide": "yes"}
+        maps.insert(0, (change, caption))
+    layout = shared_layout([one for one, _ in maps if one is not None])
+    # What is left out has no map.
+    drawn = [
+        {
+            "image": "" if one is None else image(spread_figure(replace(one, layout=layout))),
+            "caption": caption,
+            "is_wide": "yes" if one is not None and one.panels else "",
+        }
+        for one, caption in maps
+    ]
+    if paired is None and mapped is not None:
+        yield {**drawn.pop(0), "is_wide": "yes"}
     lines = [one for one in by if one != x]
     if not several_flows and asked.compare is not None:
         # Other settings have lines, too, while these can be told apart.
@@ -384,22 +399,22 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
         shares = spread_of(columns, "cdf", value=metric, by=by)
         caption = f"{of}: the share of runs with at most that value."
         yield {"image": image(spread_figure(shares)), "caption": caption}
-    if len(free) >= 2:
-        yield from _maps(asked, every_flow, metric, free[:2], image)
+    yield from drawn
 
 
 def _maps(
-    asked: Sweep, columns: Columns, metric: str, sides: Sequence[str], image: Any
-) -> Iterator[dict[str, str]]:
-    """Yield maps over two axes of each flow, one for each value that is compared, or, if none is,
-    for each scheme (`usual_maps`). Flows, which may be as unlike as a video and a transfer, are not
-    taken together, and have colours of their own.
+    asked: Sweep, columns: Columns, metric: str, sides: Sequence[str]
+) -> Iterator[tuple[Spread | None, str]]:
+    """Yield the content of figures with their captions, and None with what is left out: maps over
+    two axes of each flow, one for each value that is compared, or, if none is, for each scheme
+    (`usual_maps`). Flows, which may be as unlike as a video and a transfer, are not taken together,
+    and have colours of their own.
     """
     from midflight.plot.common.names import column_name
     from midflight.plot.results.axis import pooled_words
     from midflight.plot.results.heatmaps import map_colours, map_of
     from midflight.plot.results.rows import measured_flows
-    from midflight.plot.results.spread import spread_figure, spread_of
+    from midflight.plot.results.spread import spread_of
     from midflight.plot.usual import MOST_MAPS, usual_maps
 
     values = [""] if asked.compare is None else list(asked.axes[asked.compare])
@@ -424,12 +439,10 @@ def _maps(
             # The caption and the names of the maps have the rows that are kept.
             pooled = pooled_words(columns, metric, {*sides, *one.by}, where)
             remark = pooled[:1].upper() + pooled[1:]
-            figure = spread_figure(replace(one, colours=colours, remark=remark))
             caption = f"{of}: medians." if "medians" in one.value_title else f"{of}."
-            wide = "yes" if one.panels else ""
-            yield {"image": image(figure), "caption": caption, "is_wide": wide}
+            yield replace(one, colours=colours, remark=remark), caption
     if left_out := [*flows[most:], *left_out]:
-        yield {"image": "", "caption": f"No maps are drawn of {', '.join(left_out)}."}
+        yield None, f"No maps are drawn of {', '.join(left_out)}."
 
 
 def _change_words(shown: Shown) -> str:

@@ -38,6 +38,7 @@ __all__ = [
     "compare",
     "groups",
     "has_no_spread",
+    "is_negligible",
     "read_flows",
     "sample_places",
     "unit_means",
@@ -194,6 +195,11 @@ class Comparison:
         return bool(self.ratio_low <= -1.0 < self.ratio)
 
     @property
+    def is_negligible(self) -> bool:
+        """Whether the change is so small that it is called none."""
+        return is_negligible(self.ratio, self.ratio_low, self.ratio_high)
+
+    @property
     def is_same(self) -> bool:
         """Whether all pairs are the same, so that there is no interval."""
         ends = self.ratio_low, self.ratio_high
@@ -211,6 +217,20 @@ class Comparison:
         if self.is_endless:
             low, high = self.difference - self.half_width, self.difference + self.half_width
         return int(low > 0) - int(high < 0)
+
+
+#: Changes that are known to be less than this share of the baseline are called none, and how.
+LEAST_CHANGE, LEAST_WORDS = 0.001, "|change| < 0.1 %"
+
+
+def is_negligible(ratio: float, low: float, high: float) -> bool:
+    """Return whether a relative change is so small that it is called none: it is clear, or has no
+    interval, or one that ends below that size on both sides. Of an unclear one that is not known.
+    """
+    if not abs(ratio) < LEAST_CHANGE:
+        return False
+    is_unclear = low <= 0 <= high
+    return not is_unclear or max(-low, high) < LEAST_CHANGE
 
 
 def has_no_spread(difference: float, half_width: float, low: float, high: float) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from midflight.sweep_results import compare
-from midflight.sweep_words import all_of, direction_of, is_equal, side_of
+from midflight.sweep_words import all_of, direction_of, is_no_other, side_of
 
 if TYPE_CHECKING:
     from midflight.sweep_results import Comparison, Group
@@ -26,8 +26,9 @@ _MOST_NAMED = 4
 
 class _First(NamedTuple):
     """The value with the best mean in one combination, or all those that are the same as it in all
-    pairs, by their names; none if that is not known, or if all are the same. The other values that
-    are `near` it cannot be told apart from it, and the `others` are all but it.
+    pairs, or differ by too little to matter, by their names; none if that is not known, or if all
+    are the same. The other values that are `near` it cannot be told apart from it, and the `others`
+    are all but it.
     """
 
     best: tuple[str, ...]
@@ -84,7 +85,7 @@ def _first(
     open_ones = [
         one for one in found if not _is_behind(one, sign, summary, has_intervals=has_intervals)
     ]
-    same = [one.value for one in open_ones if is_equal(one) and not one.value_missing]
+    same = [one.value for one in open_ones if is_no_other(one) and not one.value_missing]
     near = tuple(names[one.value] for one in open_ones if one.value not in same)
     others = tuple(name for other, name in names.items() if other not in (value, *same))
     means = [_mean(one) for one in groups]

@@ -10,12 +10,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from midflight.percentiles import PERCENTILES
+from midflight.sweep_results import LEAST_WORDS
 
 if TYPE_CHECKING:
     from midflight.sweep_results import Comparison
     from midflight.sweep_summary import Summary
 
-__all__ = ["Direction", "all_of", "change_lines", "direction_of", "is_equal", "side_of"]
+__all__ = ["Direction", "all_of", "change_lines", "direction_of", "is_no_other", "side_of"]
 
 #: Metrics of which less is faster, and others of which less, or more, is better.
 _FASTER = {"duration_ns", "delivered_ns", "load_ns", "first_new_ns", "all_new_ns"}
@@ -59,8 +60,10 @@ def direction_of(metric: str) -> Direction:
 
 def side_of(one: Comparison) -> int:
     """1 or -1 for a change that is clear, and for one that is of one sample or the same in all of
-    them; else 0.
+    them; else 0, and for one that is too small to matter.
     """
+    if one.is_negligible:
+        return 0
     if one.is_same or one.samples == 1:
         return (one.difference > 0) - (one.difference < 0)
     return one.side
@@ -69,6 +72,11 @@ def side_of(one: Comparison) -> int:
 def is_equal(one: Comparison) -> bool:
     """Whether a value is the same as the baseline in all pairs."""
     return not one.difference and (one.is_same or one.samples == 1)
+
+
+def is_no_other(one: Comparison) -> bool:
+    """Whether a value is the same as the baseline, or differs from it by too little to matter."""
+    return is_equal(one) or one.is_negligible
 
 
 def all_of(among: int) -> str:
@@ -156,6 +164,8 @@ def _one_change(one: Comparison, way: Direction, size: _Size) -> str:
     if not side:
         if not one.difference:
             return "the same in all pairs" if one.samples > 1 else "the same"
+        if one.is_negligible:
+            return f"no different ({LEAST_WORDS})"
         ends = " to ".join(size.text(end, signed=True) for end in size.ends(one))
         change = f"{size.text(size.of(one), signed=True)} {size.unit}".rstrip()
         more = "; ".join(filter(None, (ends, why)))
@@ -185,9 +195,13 @@ def _changes(known: Sequence[Comparison], among: int, way: Direction, size: _Siz
             else:
                 parts.append(f"{way.word(side)} in {count} of {among} combinations, by {amount}")
     same = sum(map(is_equal, known))
-    unclear = len(known) - len(sides[1]) - len(sides[-1]) - same
+    small = sum(map(is_no_other, known)) - same
+    unclear = len(known) - len(sides[1]) - len(sides[-1]) - same - small
     if same == among:
         return f"the same in {all_of(among)}"
+    if same + small == among:
+        of_them = f", and the same in {same} of these" if same else ""
+        return f"no different in {all_of(among)} ({LEAST_WORDS}){of_them}"
     if unclear == len(known):
         where = f" in any of {unclear} combinations" if unclear > 1 else ""
         return f"neither {way.lower} nor {way.higher} for certain{where}: intervals contain 0"
@@ -196,6 +210,8 @@ def _changes(known: Sequence[Comparison], among: int, way: Direction, size: _Siz
     said = ", and ".join(parts)
     if same:
         said += f"; the same in {same}"
+    if small:
+        said += f"; no different in {small} ({LEAST_WORDS})"
     if unclear:
         said += f"; in {unclear} unclear, as the interval contains 0"
     return f"{said}; no interval, as all pairs are the same" if all_alike else said

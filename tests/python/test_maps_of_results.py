@@ -7,6 +7,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from midflight import MidflightError
 from midflight.cli import main
 from midflight.plot import figure_of, plot_axis, plot_spread
 from midflight.plot.results.axis import axis_data, axis_figure
+from midflight.plot.results.heatmaps import shared_layout
 from midflight.plot.results.maps import Map, colours_of, hatched_side
 from midflight.plot.results.spread import spread_figure, spread_of
 
@@ -518,3 +520,34 @@ def test_a_hatch_is_light_on_dark_colours_and_ticks_of_the_bar_are_outside() -> 
     assert inks <= {one.get_edgecolor() for one in bar.patches if one.get_hatch()}
     assert len(inks) == 2
     assert {one.get_tickdir() for one in bar.yaxis.get_major_ticks()} == {"out"}
+
+
+@pytest.mark.parametrize("numbers", [("1.5", "2.5"), ("1234.5", "2345.5")])
+def test_maps_of_several_figures_have_the_same_size(numbers: tuple[str, str]) -> None:
+    """Seven are six and one."""
+    names = [f"v{number}" for number in range(7)]
+    cells = [(name, x, y) for name in names for x in "abcdef" for y in "pq"]
+    columns: dict[str, list[Any]] = {
+        "name": [name for name, _, _ in cells],
+        "x": [x for _, x, _ in cells],
+        "y": [y for _, _, y in cells],
+        "sent": [float(numbers[place % 2]) for place in range(len(cells))],
+    }
+    how: Any = {"value": "sent", "x": "x", "y": "y", "by": ["name"]}
+    figures = [
+        spread_of(columns, "heatmap", where={"name": some}, **how)
+        for some in (names[:6], names[6:])
+    ]
+    layout = shared_layout(figures)
+    sizes = []
+    for one in figures:
+        figure = spread_figure(replace(one, layout=layout))
+        figure.set_layout_engine("constrained")
+        figure.draw_without_rendering()
+        sizes += [axes.get_window_extent() for axes in figure.axes[: len(one.panels)]]
+    assert len(sizes) == 7
+    for of in ("width", "height"):
+        least, most = (end(getattr(one, of) for one in sizes) for end in (min, max))
+        assert most < 1.15 * least
+    # A figure with one map alone is as before.
+    assert shared_layout([replace(figures[0], panels=())]) is None

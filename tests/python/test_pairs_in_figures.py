@@ -603,3 +603,26 @@ def test_the_bar_of_changes_ends_with_them(high: float, is_hatched: bool) -> Non
     shown = " ".join(one.get_text() for one in figure.findobj(Text))
     assert ("hatched: below 0" in " ".join(shown.split())) == is_hatched
     assert any(one.get_hatch() == "////" for one in bar.patches) == is_hatched
+
+
+def test_numbers_of_a_map_that_are_too_small_to_matter_have_brackets() -> None:
+    columns = compared({})
+    for row, scheme in enumerate(columns["value"]):
+        if scheme == "freeze" and columns[GAP][row] == "2s":
+            columns["ratio"][row], columns["ratio_low"][row] = 0.0004, 0.0003
+            columns["ratio_high"][row] = 0.0005
+    how: Any = {"x": GAP, "y": DELAY, "value": "ratio", "where": {"value": "freeze"}}
+    axes, _ = figure_of(plot_spread, columns, "heatmap", **how).axes
+    assert [one.get_text() for one in axes.texts].count("(0.0)") == len(DELAYS)
+    assert "in brackets: |change| < 0.1 %" in said_in(axes)
+
+
+@pytest.mark.parametrize("value", ["ratio", "difference"])
+def test_intervals_of_differences_without_a_width_are_named(value: str) -> None:
+    """All pairs differ by the same time, and so by other shares of it."""
+    columns = compared({})
+    columns["half_width"] = [0.0 for _ in columns["value"]]
+    columns["difference"] = [-1e8 for _ in columns["value"]]
+    said = said_in(interval(columns, value=value))
+    words = "intervals of zero width where all pairs differ by the same"
+    assert (words in said) == (value == "difference")

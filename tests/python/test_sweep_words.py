@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from midflight import Scenario
 from midflight.cli import main
 from midflight.simulated import replaced, simulated_words
 from midflight.sweep_report import sweep_report_html
-from midflight.sweep_results import METRICS, compare, groups
+from midflight.sweep_results import METRICS, compare, groups, is_negligible
 from midflight.sweep_summary import Summary, per_cent
 from midflight.sweep_verdict import best_lines
 from midflight.sweep_words import change_lines, direction_of
@@ -328,3 +329,47 @@ def test_settings_have_lines_while_there_are_few(tmp_path: Path) -> None:
     words += ["--compare", "flows.download.scheme", "--out", str(tmp_path / "out")]
     assert main(["sweep", "wifi-to-lte", *words]) == 0
     assert "Transfer time: medians and quartiles." in sweep_report_html(tmp_path / "out")
+
+
+def test_a_change_that_is_too_small_to_matter_is_called_none() -> None:
+    """Of one part in ten thousand, however clear it is."""
+    small = [1.00005 * one for one in near(10)]
+    at = {"1s": near(10), "2s": near(20)}
+    made = made_of({"sack": {"1s": near(10)}, "a": {"1s": small}, "b": {"1s": near(5)}})
+    b, a = change_lines(made)
+    assert b.startswith("b is faster by 50 %")
+    assert a == "a is no different (|change| < 0.1 %)"
+    # One of a single pair is so, too.
+    (a,) = change_lines(made_of({"sack": {"1s": [10.0]}, "a": {"1s": [10.0005]}}))
+    assert a == "a is no different (|change| < 0.1 %)"
+    (a,) = change_lines(made_of({"sack": at, "a": {"1s": small, "2s": near(10)}}))
+    words = "by 50 %; no different in 1 (|change| < 0.1 %)"
+    assert a == f"a is faster in 1 of 2 combinations, {words}"
+    (a,) = change_lines(made_of({"sack": at, "a": {"1s": small, "2s": near(20)}}))
+    words = "(|change| < 0.1 %), and the same in 1 of these"
+    assert a == f"a is no different in both combinations {words}"
+    # Neither is the best one.
+    assert said_of({"sack": near(10), "a": small, "b": near(20)}) == (
+        "Best are sack and a: the fastest"
+    )
+    # An unclear one is not known to be none.
+    unclear = [9.9, 10.1, 9.8, 10.21]
+    (a,) = change_lines(made_of({"sack": {"1s": [10.0] * 4}, "a": {"1s": unclear}}))
+    assert a.startswith("a is neither faster nor slower for certain: +0.025 % (")
+
+
+@pytest.mark.parametrize(
+    ("ratio", "low", "high", "is_none"),
+    [
+        (0.0005, 0.0001, 0.0009, True),
+        (0.0005, math.nan, math.nan, True),
+        (0.0, 0.0, 0.0, True),
+        (0.0002, -0.0004, 0.0008, True),
+        (0.0002, -0.0024, 0.0028, False),
+        (0.0002, -math.inf, math.inf, False),
+        (0.002, 0.001, 0.003, False),
+        (math.nan, math.nan, math.nan, False),
+    ],
+)
+def test_which_changes_are_none(ratio: float, low: float, high: float, is_none: bool) -> None:
+    assert is_negligible(ratio, low, high) == is_none

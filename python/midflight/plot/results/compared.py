@@ -18,7 +18,7 @@ from midflight.plot.results.scales import WIDE
 from midflight.plot.results.tables import Columns
 from midflight.plot.results.unfinished import joined, unfinished_words
 from midflight.refusal import refusal
-from midflight.sweep_results import METRICS, has_no_spread
+from midflight.sweep_results import METRICS, has_no_spread, is_negligible
 
 __all__ = [
     "CHANGES",
@@ -34,6 +34,7 @@ __all__ = [
     "is_few",
     "is_number",
     "is_same",
+    "is_small",
     "is_unsure",
     "left_out_words",
     "measured_of",
@@ -59,8 +60,9 @@ MEANS: Mapping[str, str] = {"ratio": "mean change", "difference": "mean differen
 FEW = "*: at most half as many pairs as others"
 #: What a cell of a map has whose interval contains 0, or that has none beside others.
 UNSURE = "95 % interval contains 0"
-#: Why some points and cells have no interval.
+#: Why some points and cells have no interval, or one without a width.
 SAME = "no interval where all pairs are the same"
+ALIKE = "intervals of zero width where all pairs differ by the same"
 #: Intervals that are wider than the upper quartile of all by so many times the distance of the
 #: quartiles have no say in the ends of the axis, if they are no more than this share of them.
 _FAR, _FAR_SHARE = 3.0, 0.15
@@ -100,9 +102,32 @@ def usual_change(columns: Columns) -> str:
     return _DIFFERENCE if is_unfit else _RATIO
 
 
-def same_words(columns: Columns, rows: Sequence[int]) -> str:
-    """Return that some of these comparisons have no interval; "" if no pairs are all the same."""
-    return SAME if any(is_same(columns, row) for row in rows) else ""
+def same_words(columns: Columns, rows: Sequence[int], value: str) -> str:
+    """Return that some of these comparisons have no interval, as all pairs are the same, or one
+    without a width; "" if all have some width.
+    """
+    same = [row for row in rows if is_same(columns, row)]
+    alike = [row for row in rows if value == _DIFFERENCE and _is_of_no_width(columns, row)]
+    each = (SAME * bool(same), ALIKE * (len(alike) > len(same)))
+    return "; ".join(filter(None, each))
+
+
+def _is_of_no_width(columns: Columns, row: int) -> bool:
+    """Whether all pairs of a comparison differ by the same."""
+    difference, half_width = _numbers(columns, row, (_DIFFERENCE, "half_width"))
+    return has_no_spread(difference, half_width, math.nan, math.nan)
+
+
+def _numbers(columns: Columns, row: int, names: Sequence[str]) -> list[float]:
+    """The numbers in some columns, nan where there is none."""
+    cells: list[Any] = [columns[name][row] if name in columns else None for name in names]
+    return [float(one) if is_number(one) else math.nan for one in cells]
+
+
+def is_small(columns: Columns, row: int) -> bool:
+    """Whether a change is so small that it is called none."""
+    ratio, low, high = _numbers(columns, row, (_RATIO, *_ENDS[_RATIO]))
+    return is_negligible(ratio, low, high)
 
 
 def _is_endless(columns: Columns, row: int) -> bool:
@@ -183,8 +208,8 @@ def is_same(columns: Columns, row: int) -> bool:
     names = (_DIFFERENCE, "half_width", *_ENDS[_RATIO])
     if not {"samples", *names} <= {*columns} or int(columns["samples"][row]) < 2:
         return False
-    cells = (columns[name][row] for name in names)
-    return has_no_spread(*(float(one) if is_number(one) else math.nan for one in cells))
+    difference, half_width, low, high = _numbers(columns, row, names)
+    return has_no_spread(difference, half_width, low, high)
 
 
 def is_unsure(columns: Columns, row: int, value: str) -> bool:

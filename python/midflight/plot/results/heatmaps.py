@@ -41,6 +41,7 @@ from midflight.plot.results.compared import (
     has_ends,
     is_compared,
     is_few,
+    is_small,
     is_unsure,
     left_out_words,
     measured_of,
@@ -50,6 +51,7 @@ from midflight.plot.results.compared import (
 )
 from midflight.plot.results.maps import (
     Colours,
+    Layout,
     Map,
     colours_of,
     decimals,
@@ -67,11 +69,12 @@ from midflight.plot.results.tables import Columns
 from midflight.plot.results.unfinished import counted_words
 from midflight.plot.usual import MOST_MAPS
 from midflight.refusal import refusal
+from midflight.sweep_results import LEAST_WORDS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["heatmap_of", "heatmaps_figure", "map_colours", "map_of"]
+__all__ = ["heatmap_of", "heatmaps_figure", "map_colours", "map_of", "shared_layout"]
 
 #: The most maps beside each other in one row.
 _IN_ROW = 3
@@ -109,13 +112,13 @@ class _Side(NamedTuple):
 
 
 class _Plan(NamedTuple):
-    """How several maps stand in a figure: its size, their rows and columns, the room for one of
-    them, and the decimals and the letters of their numbers, None without room for these.
+    """How several maps stand in a figure: its size, their rows, the room for one of them, and the
+    decimals and the letters of their numbers, None without room for these.
     """
 
     size_in: tuple[float, float]
     lines: int
-    in_row: int
+    layout: Layout
     room_pt: float
     room_up_pt: float
     digits: int
@@ -142,14 +145,20 @@ def heatmap_of(
     pooled = pooled_words(columns, value, {x, y, *by}, kept)
     words: dict[str, Any] = {"remark": kept_words(columns, {x, y, *by}, kept, pooled)}
     words["where"] = kept_text(kept)
+    unsure: Sequence[int] = ()
     if is_compared(columns, value):
         reasons = dict.fromkeys(filter(None, (why_no_change(columns, row, value) for row in rows)))
         words["empty"] = "; or ".join(reasons)
         over, counts = over_of(columns, rows), [counts_of(columns, row)[0] for row in rows]
+        # Without any interval none contains 0.
+        if has_ends(columns, value) and max(counts, default=0) > 1:
+            unsure = [row for row in rows if is_unsure(columns, row, value)]
+        none = (UNSURE * bool(unsure), LEAST_WORDS * any(is_small(columns, row) for row in rows))
+        words["unsure"] = " or ".join(filter(None, none))
         means = interval_words(MEANS[value], over, counts, samples, "") if any(counts) else ""
         each = (
             means,
-            same_words(columns, rows),
+            same_words(columns, rows, value),
             averaged_words(over, samples),
             left_out_words(columns, rows),
         )
@@ -166,7 +175,7 @@ def heatmap_of(
         if found_rows.early:
             words["empty"] = "flows done before the handoff"
     if not by:
-        return replace(_one_map(columns, rows, sides, value), **words)
+        return replace(_one_map(columns, rows, sides, value, has_unsure=bool(unsure)), **words)
     keys: dict[tuple[str, ...], list[int]] = {}
     for row in rows:
         keys.setdefault(tuple(text_of(columns[name][row]) for name in by), []).append(row)
@@ -180,7 +189,10 @@ def heatmap_of(
         )
     orders = [ordered(columns, rows, name, kept) for name in by]
     maps = [
-        replace(_one_map(columns, keys[key], sides, value), name=", ".join(key))
+        replace(
+            _one_map(columns, keys[key], sides, value, has_unsure=bool(unsure)),
+            name=", ".join(key),
+        )
         for key in product(*orders)
         if key in keys
     ]
@@ -198,8 +210,17 @@ def heatmap_of(
     )
 
 
-def _one_map(columns: Columns, rows: Sequence[int], sides: Sequence[_Side], value: str) -> Spread:
-    """One map: a group for each of its rows."""
+def _one_map(
+    columns: Columns,
+    rows: Sequence[int],
+    sides: Sequence[_Side],
+    value: str,
+    *,
+    has_unsure: bool,
+) -> Spread:
+    """One map: a group for each of its rows. Changes that may be none are marked if they are known
+    (`has_unsure`).
+    """
     across, up = sides
     x, y = across.axis[0], up.axis[0]
     groups = []
@@ -220,8 +241,8 @@ def _one_map(columns: Columns, rows: Sequence[int], sides: Sequence[_Side], valu
                 group.values.append(cell)
                 if compared:
                     group.counts.append(counts_of(columns, found[0]))
-                    known = has_ends(columns, value)
-                    group.unsure.append(known and is_unsure(columns, found[0], value))
+                    is_none = has_unsure and is_unsure(columns, found[0], value)
+                    group.unsure.append(is_none or is_small(columns, found[0]))
         groups.append(group)
     # A cell of one run has its value.
     if any(len(cell) > 1 for group in groups for cell in group.values):
@@ -271,16 +292,9 @@ def heatmaps_figure(data: Spread, *, title: str | None = None, size: Size | None
     """Return the figure of a heat map, or of several that share their colours."""
     shown = data.panels or [data]
     maps = [map_of(one) for one in shown]
-    if not any(count > 1 for one in shown for group in one.groups for count, _ in group.counts):
-        # Without any interval none contains 0.
-        maps = [replace(one, unsure=()) for one in maps]
     colours = data.colours or map_colours(maps, signed=data.is_signed)
-    digits = decimals(np.concatenate([one.finite for one in maps]))
-    if data.measure[1] == "%":
-        # As in tables.
-        digits = min(_PER_CENT_DIGITS, digits)
-    plan = _planned(maps, digits, size, signed=colours.is_signed)
-    (width, height), lines, in_row = plan.size_in, plan.lines, plan.in_row
+    plan = _planned(maps, data, size, signed=colours.is_signed)
+    (width, height), lines, in_row = plan.size_in, plan.lines, plan.layout.in_row
     room, room_up, digits, letters = plan.room_pt, plan.room_up_pt, plan.digits, plan.letters
     hatched = hatched_side(maps, colours) if letters is None else 0
     detail = _detail(data, maps, is_written=letters is not None, hatched=hatched)
@@ -336,27 +350,54 @@ def heatmaps_figure(data: Spread, *, title: str | None = None, size: Size | None
     return figure
 
 
-def _planned(maps: Sequence[Map], digits: int, size: Size | None, *, signed: bool) -> _Plan:
-    """Return how maps stand in a figure of a size: beside each other, or as far below each other as
-    their numbers need it to be easily read, or else to be there, if that gives them room.
+def shared_layout(figures: Sequence[Spread]) -> Layout | None:
+    """Return how maps stand in several figures so that all have the same size: as the one of them
+    needs it that has most maps, and the longest numbers; None if none has several.
     """
+    most = max((len(one.panels) for one in figures), default=0)
+    if most < 2:
+        return None
+    found = []
+    for one in (one for one in figures if one.panels):
+        maps = [map_of(panel) for panel in one.panels]
+        signed = map_colours(maps, signed=one.is_signed).is_signed
+        found.append(_planned(maps, one, None, signed=signed, count=most).layout)
+    return min(found)
+
+
+def _planned(
+    maps: Sequence[Map], data: Spread, size: Size | None, *, signed: bool, count: int = 0
+) -> _Plan:
+    """Return how maps stand in a figure of a size: as the data says, or beside each other, or as
+    far below each other as their numbers need it to be easily read, or else to be there, if that
+    gives them room. The figure has places for a `count` of maps, by default for these.
+    """
+    most = decimals(np.concatenate([one.finite for one in maps]))
+    # As in tables.
+    digits = min(_PER_CENT_DIGITS, most) if data.measure[1] == "%" else most
+    count = count or len(maps)
     # Rows of about the same length: four maps are two rows of two.
-    usual = math.ceil(len(maps) / _IN_ROW)
-    shapes = {math.ceil(len(maps) / lines): lines for lines in range(len(maps), usual - 1, -1)}
+    usual = math.ceil(count / _IN_ROW)
+    cells = max(len(one.rows) for one in maps)
+    low_in = min(_ROW_IN, max(_LEAST_ROW_IN, _BELOW_IN + _CELL_IN * cells))
+    shapes = {math.ceil(count / lines): lines for lines in range(count, usual - 1, -1)}
+    layouts = [
+        Layout(in_row, low_in if lines > usual else _ROW_IN)
+        for in_row, lines in sorted(shapes.items(), reverse=True)
+    ]
     plans = []
-    for in_row, lines in sorted(shapes.items(), reverse=True):
-        row_in = _ROW_IN
-        if lines > usual:
-            cells = max(len(one.rows) for one in maps)
-            row_in = min(_ROW_IN, max(_LEAST_ROW_IN, _BELOW_IN + _CELL_IN * cells))
+    for layout in layouts if data.layout is None else [data.layout]:
+        in_row, row_in = layout
+        lines = math.ceil(count / in_row)
         figure_in = (PAGE_IN, row_in * lines + 0.4)
-        width, height = size_in(size, _USUAL_IN if len(maps) == 1 else figure_in)
+        is_alone = count == 1 and data.layout is None
+        width, height = size_in(size, _USUAL_IN if is_alone else figure_in)
         room = max(0.3, width - _BESIDE_IN) / in_row * 72
         room_up = ((height - _ABOVE_IN) / lines - _BELOW_IN) * 72
         # Rather one decimal fewer than no numbers.
         for fewer in range(2 if digits > 1 else 1):
             letters = letters_pt(maps, digits - fewer, (room, room_up), signed=signed)
-            plan = _Plan((width, height), lines, in_row, room, room_up, digits - fewer, letters)
+            plan = _Plan((width, height), lines, layout, room, room_up, digits - fewer, letters)
             if letters is not None:
                 break
         plans.append(plan)
@@ -388,7 +429,7 @@ def _detail(data: Spread, maps: Sequence[Map], *, is_written: bool, hatched: int
     ]
     words = []
     if any(one.unsure for one in maps):
-        words.append(f"{'in brackets' if is_written else 'circles'}: {UNSURE}")
+        words.append(f"{'in brackets' if is_written else 'circles'}: {data.unsure}")
     if is_written:
         if "never" in never:
             words.append("never: no run finished")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Colours",
+    "Layout",
     "Map",
     "colours_of",
     "decimals",
@@ -85,6 +86,15 @@ class Colours:
     high: float
     is_signed: bool = False
     is_log: bool = False
+
+
+class Layout(NamedTuple):
+    """How maps beside each other stand in figures: so many in a row, and the height of a row in
+    inches.
+    """
+
+    in_row: int
+    row_in: float
 
 
 @dataclass(frozen=True)

@@ -415,7 +415,7 @@ def _lines(
             empty = empty_words(columns, rows, by, str(x))
             few_as = left_out_words(columns, rows)
             averaged = averaged_words(over, samples)
-            same = same_words(columns, rows)
+            same = same_words(columns, rows, value)
             words = (detail, same, averaged, few_as, FEW * has_few, empty)
             detail = "; ".join(filter(None, words))
     if kind == "box" and misses and not detail.startswith("no boxes: "):

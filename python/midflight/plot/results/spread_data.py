@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from midflight.plot.results.alike import named_alike
 from midflight.plot.results.axis import axis_places
-from midflight.plot.results.maps import Colours
+from midflight.plot.results.maps import Colours, Layout
 from midflight.plot.results.rows import with_selection
 from midflight.results import mean_ci, quantile
 
@@ -44,7 +44,8 @@ class Group:
     missing: list[int] = field(default_factory=list)
     #: Of mean times: whether runs that did not finish are left out, so that the mean is too short.
     is_short: list[bool] = field(default_factory=list)
-    #: Of the cells of a map of a comparison: whether the interval contains 0, or there is none.
+    #: Of the cells of a map of a comparison: whether the interval contains 0, or there is none, or
+    #: the change is too small to matter.
     unsure: list[bool] = field(default_factory=list)
     #: What it is the same as, everywhere: the label of an earlier group, or the baseline.
     same: str = ""
@@ -73,6 +74,9 @@ class Spread:
     value_title: str = ""
     #: The scale of its colours; without one that which suits its values.
     colours: Colours | None = None
+    #: How its maps stand beside each other, as in the other figures of a report; without it as
+    #: suits their numbers.
+    layout: Layout | None = None
     #: Maps or panels beside each other, each with its own `name`, and the column of these names.
     panels: Sequence[Spread] = ()
     panels_by: str = ""
@@ -85,8 +89,9 @@ class Spread:
     #: What the marks are; of intervals the kind of their samples: "runs", "axes" or "values".
     detail: str = ""
     over: str = ""
-    #: For a map of a comparison: why cells have no change.
+    #: For a map of a comparison: why cells have no change, and what changes are that may be none.
     empty: str = ""
+    unsure: str = ""
     #: For a table: the columns of the axes and of the measurement, and the units of their values.
     axes: Sequence[tuple[str, str]] = ()
     measure: tuple[str, str] = ("", "")
