@@ -16,6 +16,7 @@ from midflight import Sweep
 from midflight.cli import main
 from midflight.plot import figure_of, plot_axis, plot_spread
 from midflight.plot.common.line_looks import line_looks
+from midflight.plot.common.place_scale import LINEAR
 from midflight.plot.common.plain import control_of_question, usual_of_folder
 from midflight.plot.common.style import SERIES, looks_of
 from midflight.plot.results.paired import paired_of
@@ -232,7 +233,7 @@ def test_figures_of_two_settings_have_a_colour_for_each_value(kind: str) -> None
     [([0.5, 1, 2, 4], 0.0), ([0.2, 0.5, 4], 0.0), ([2, 3, 4], 1.9), ([0, 1, 2], 0.0)],
 )
 def test_a_linear_axis_that_begins_near_0_begins_there(places: list[float], low: float) -> None:
-    assert place_limits(places, 0.05, is_log=False)[0] == pytest.approx(low)
+    assert place_limits(places, 0.05, LINEAR)[0] == pytest.approx(low)
     columns = {"a.x": [f"{one}" for one in places], "sent": places}
     how: Any = {"x": "a.x", "y": "sent", "xscale": "linear"}
     (axes,) = figure_of(plot_axis, columns, **how).axes

@@ -23,6 +23,7 @@ from midflight.cli import main
 from midflight.plot import figure_of, plot_axis, plot_spread
 from midflight.plot.common.coincide import widths_of_joined
 from midflight.plot.common.line_looks import line_looks
+from midflight.plot.common.place_scale import LINEAR, LOG
 from midflight.plot.common.style import SERIES
 from midflight.plot.results.axis import axis_data, lines_name
 from midflight.plot.results.compared import usual_ends
@@ -350,9 +351,9 @@ def test_only_lines_whose_whiskers_cover_each_other_stand_side_by_side() -> None
     apart = [[one[0]] for one in lines]
     assert beside(apart[:2], 0.5) == [0.0, 0.0]
     assert beside(apart, 0.5) == [-0.5, 0.0, 0.5]
-    found = whiskers_of(apart, 0.5, 3.5, is_log=False)
+    found = whiskers_of(apart, 0.5, 3.5, LINEAR)
     assert found.at[1].tolist() == [1.0]
-    found = whiskers_of(lines, 0.5, 3.5, is_log=False)
+    found = whiskers_of(lines, 0.5, 3.5, LINEAR)
     # Everywhere as far.
     assert (found.at[2] - [1, 2, 3]).tolist() == pytest.approx([found.at[2][0] - 1] * 3)
     assert found.at[0][0] < 1.0 < found.at[2][0]
@@ -365,7 +366,7 @@ def test_only_lines_whose_whiskers_cover_each_other_stand_side_by_side() -> None
 @pytest.mark.parametrize("is_log", [False, True])
 def test_caps_of_whiskers_are_narrower_than_the_way_between_them(lines: int, is_log: bool) -> None:
     places = [1.0, 2.0, 4.0, 8.0]
-    apart = dodge(places, lines, 3.5, is_log=is_log)
+    apart = dodge(places, lines, 3.5, LOG if is_log else LINEAR)
     ends = [math.log(one) if is_log else one for one in (places[0], places[-1])]
     step_pt = apart.step / (ends[1] - ends[0]) * (3.5 - 0.8) * 72
     assert 0 < 2 * apart.cap_pt < step_pt
@@ -478,7 +479,7 @@ def test_a_line_that_others_cover_is_wide_beneath_them(kind: str, yscale: str) -
 
 def test_changes_below_0_that_coincide_are_seen() -> None:
     lines = [([1.0, 2.0, 3.0], [-30.0, -20.0, -10.0]), ([1.0, 2.0, 3.0], [-30.1, -20.1, -10.1])]
-    how: Any = {"log_x": False, "log_y": False}
+    how: Any = {"scale_x": LINEAR, "log_y": False}
     wide, narrow = widths_of_joined(lines, (-40.0, 0.0), 1.0, **how)
     assert wide > 2 * narrow
     assert widths_of_joined(lines, (-30.1, -29.1), 1.0, **how) == [1.0] * 2

@@ -14,9 +14,11 @@ from matplotlib.colors import to_hex
 from matplotlib.container import BarContainer
 
 import midflight
+from midflight import MidflightError
 from midflight.cli import main
 from midflight.plot.common.figure import figure_of
 from midflight.plot.common.names import column_name
+from midflight.plot.common.place_scale import LINEAR, LOG, log_with_zero
 from midflight.plot.common.style import SERIES, looks_of, wrapped
 from midflight.plot.results.axis import (
     axis_data,
@@ -308,7 +310,13 @@ def over_places(places: list[float], values: list[float]) -> dict[str, list[Any]
         ([0.2, 0.5, 1, 2, 4], "log"),
         ([1, 2, 5, 20], "linear"),
         ([1, 5, 20, 1000], "log"),
-        ([0, 5, 20, 1000], "linear"),
+        # 0 has a place of its own.
+        ([0, 5, 20, 1000], "symlog"),
+        ([0, 0.1, 0.3, 1, 3], "symlog"),
+        ([0, 0.05, 0.25, 1], "symlog"),
+        # A linear axis shows all of these.
+        ([0, 1, 2, 4, 8], "linear"),
+        ([0, 1, 50], "linear"),
         # Evenly spaced: the first ones would be far apart.
         ([one / 10 for one in range(1, 201)], "linear"),
     ],
@@ -318,15 +326,54 @@ def test_an_axis_of_a_geometric_series_is_logarithmic(places: list[float], scale
     data = axis_data(columns, x="links.a.rate", y="duration_ns")
     (axes,) = axis_figure(data).axes
     assert axes.get_xscale() == scale
-    assert axes.get_xlabel() == f"Rate of a (Mbit/s{', log' if scale == 'log' else ''})"
-    assert axes.get_xlim()[0] >= 0
-    other = {"log": "linear", "linear": "log"}[scale]
-    if places[0] > 0:
-        assert axis_figure(data, xscale=other).axes[0].get_xscale() == other
+    assert axes.get_xlabel() == f"Rate of a (Mbit/s{'' if scale == 'linear' else ', log'})"
+    assert axes.get_xlim()[0] >= 0 or scale == "symlog"
+    log = "log" if places[0] > 0 else "symlog"
+    other = log if scale == "linear" else "linear"
+    asked: Any = other.removeprefix("sym")
+    assert axis_figure(data, xscale=asked).axes[0].get_xscale() == other
     means = spread_of(columns, "interval", x="links.a.rate", value="duration_ns")
     (axes,) = spread_figure(means).axes
     assert axes.get_xscale() == scale
-    assert axes.get_xlim()[0] >= 0
+    assert axes.get_xlim()[0] >= 0 or scale == "symlog"
+
+
+def test_a_logarithmic_axis_has_a_place_for_0() -> None:
+    places = [0, 0.05, 0.1, 0.2, 0.5, 1, 2, 4]
+    data = axis_data(over_places(places, [1.0] * 8), x="links.a.rate", y="duration_ns")
+    (axes,) = axis_figure(data).axes
+    assert axes.get_xticks().tolist() == places
+    shown = axes.transData.transform([(one, 1) for one in places])[:, 0]
+    steps = np.diff(shown) / np.ptp(shown)
+    # 0 is a usual step of the others before the least one.
+    assert steps[0] == pytest.approx(steps[1])
+    assert steps.min() > 0.1
+    limits = axes.transData.transform([(one, 1) for one in axes.get_xlim()])[:, 0]
+    assert (limits - shown[[0, -1]]) / np.ptp(shown) == pytest.approx([-0.05, 0.05])
+    # The break is marked between them, on the axis.
+    breaks = [one for one in axes.lines if one.get_transform() == axes.get_xaxis_transform()]
+    assert breaks
+    assert all(0 < float(one.get_xdata()[0]) < 0.05 for one in breaks)
+    (line,) = (one for one in axes.lines if one.get_linestyle() != "None")
+    assert line.get_xdata().tolist() == places
+    (axes,) = axis_figure(data, xscale="linear").axes
+    assert not any(one.get_transform() == axes.get_xaxis_transform() for one in axes.lines)
+
+
+@pytest.mark.parametrize(("places", "why"), [([-1, 1, 9], "below 0"), ([0], "names")])
+def test_a_logarithmic_axis_has_nothing_below_0(places: list[float], why: str) -> None:
+    data = axis_data(over_places(places, [1.0] * len(places)), x="links.a.rate", y="duration_ns")
+    with pytest.raises(MidflightError, match=f"--xscale log: the axis has .*{why}"):
+        axis_figure(data, xscale="log")
+
+
+def test_places_beside_others_are_found_on_each_scale() -> None:
+    scale = log_with_zero([0.05, 0.1, 0.4])
+    each = np.array([0.0, 0.02, 0.05, 0.07, 0.4])
+    assert np.diff(scale.along(each)).min() > 0
+    for one in (LINEAR, LOG, scale):
+        at = each[1:] if one is LOG else each
+        assert one.along(one.moved(at, 0.1)) == pytest.approx(one.along(at) + 0.1)
 
 
 @pytest.mark.parametrize(

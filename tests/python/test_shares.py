@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 from matplotlib.text import Text
@@ -145,3 +147,41 @@ def test_settings_of_a_single_run_have_no_panels(tmp_path: Path) -> None:
     assert main([*words, *(word for axis in axes for word in ("--axis", axis))]) == 0
     (panel,) = figure_of(plot_spread, tmp_path / "out", "cdf").axes
     assert "pooled: 4 gaps" in " ".join(one.get_text() for one in panel.texts)
+
+
+def apart(centres: Sequence[float]) -> dict[str, list[object]]:
+    """Times of two schemes, which are close to one of these for each gap."""
+    each = [
+        (scheme, gap, centre * (1 + 0.01 * run + 0.1 * (scheme == "freeze")))
+        for gap, centre in enumerate(centres)
+        for scheme in ("sack", "freeze")
+        for run in range(4)
+    ]
+    return {
+        SCHEME: [scheme for scheme, _, _ in each],
+        GAP: [f"{gap} s" for _, gap, _ in each],
+        "duration_ns": [1e9 * value for _, _, value in each],
+    }
+
+
+def test_panels_whose_lines_would_be_strokes_have_axes_of_their_own() -> None:
+    how: Any = {"value": "duration_ns", "by": [SCHEME, GAP]}
+    table = apart([0.1, 0.4, 1, 5])
+    figure = figure_of(plot_spread, table, "cdf", **how)
+    for axes in figure.axes:
+        values = [one for line in axes.lines for one in line.get_xdata()[1:-1]]
+        assert np.ptp(values) > 0.8 * np.ptp(axes.get_xlim())
+        assert axes.xaxis.get_tick_params()["labelbottom"]
+    texts = "".join(one.get_text() for one in figure.findobj(Text) if isinstance(one, Text))
+    assert "each panel has an axis of its own" in texts
+    # A chosen scale, and chosen ends, are those of all.
+    for more in ({"xscale": "linear"}, {"xscale": "log"}, {"xlim": (0.1, 5)}):
+        figure = figure_of(plot_spread, table, "cdf", **how, **more)
+        assert len({axes.get_xlim() for axes in figure.axes}) == 1
+    # Where a logarithmic axis is enough, it is one for all.
+    wide = [(1 + 8 * (place % 4 == 3)) for place in range(len(table[SCHEME]))]
+    each = zip(apart([0.1, 0.4, 1, 5])["duration_ns"], wide, strict=True)
+    table["duration_ns"] = [float(str(value)) * factor for value, factor in each]
+    figure = figure_of(plot_spread, table, "cdf", **how)
+    assert {axes.get_xscale() for axes in figure.axes} == {"log"}
+    assert len({axes.get_xlim() for axes in figure.axes}) == 1

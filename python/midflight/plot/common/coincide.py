@@ -10,6 +10,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from midflight.plot.common.place_scale import PlaceScale
+
 __all__ = [
     "NEAR",
     "first_of",
@@ -70,11 +72,11 @@ def widths_of_joined(
     ends: tuple[float, float],
     usual_pt: float,
     *,
-    log_x: bool,
+    scale_x: PlaceScale,
     log_y: bool,
 ) -> list[float]:
     """Return the widths in points of lines through points, each a row of numbers and one of values,
-    in axes with these ends of values.
+    in axes with these ends of values and this scale of numbers.
     """
 
     def shown(values: Any, *, is_log: bool) -> _Values:
@@ -85,7 +87,7 @@ def widths_of_joined(
         return np.where(np.isfinite(found), found, np.nan)
 
     widths = [usual_pt] * len(lines)
-    points = [(shown(x, is_log=log_x), shown(value, is_log=log_y)) for x, value in lines]
+    points = [(scale_x.along(x).reshape(-1), shown(value, is_log=log_y)) for x, value in lines]
     every = np.concatenate([x for x, _ in points]) if points else np.empty(0)
     if len(lines) < 2 or not len(every):
         return widths

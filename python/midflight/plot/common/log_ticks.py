@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.ticker import Locator
 
+    from midflight.plot.common.place_scale import PlaceScale
+
 __all__ = ["log_locator", "log_ticks", "number_text", "plain_log", "separate_thousands"]
 
 #: The numbers of each decade, sparse ones first.
@@ -67,8 +69,10 @@ def _gap(ticks: Sequence[float], low: float, high: float) -> float:
     return max(math.log(ticks[0] / low), math.log(high / ticks[-1])) / math.log(high / low)
 
 
-def log_locator() -> Locator:
-    """Return what puts `log_ticks` at an axis, as many as its length has room for."""
+def log_locator(zero: PlaceScale | None = None) -> Locator:
+    """Return what puts `log_ticks` at an axis, as many as its length has room for, and one at 0 if
+    its scale has a place for it.
+    """
     from matplotlib.ticker import Locator
 
     class LogTicks(Locator):
@@ -77,6 +81,11 @@ def log_locator() -> Locator:
 
         def tick_values(self, vmin: float, vmax: float) -> Any:
             low, high = sorted((vmin, vmax))
+            if zero is not None:
+                at_zero = [0.0] if low <= 0 <= high else []
+                low = max(low, zero.least)
+                found = log_ticks(low, high, _MOST - 1) if high > low else []
+                return np.array([*at_zero, *found])
             if not 0 < low < high < math.inf:
                 return np.array([])
             room = _MOST if self.axis is None else self.axis.get_tick_space()
@@ -85,14 +94,23 @@ def log_locator() -> Locator:
     return LogTicks()
 
 
-def plain_log(axis: Axis, subs: Sequence[float] | None = None) -> None:
+def plain_log(
+    axis: Axis, subs: Sequence[float] | None = None, *, zero: PlaceScale | None = None
+) -> None:
     """Make an axis logarithmic, with plain numbers at its ticks: those times a power of ten, or
-    round ones that are near both ends.
+    round ones that are near both ends; with a scale that has a place for 0, a tick there.
     """
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
-    (axis.axes.set_xscale if axis is axis.axes.xaxis else axis.axes.set_yscale)("log")
-    ticks = log_locator() if subs is None else LogLocator(base=10, subs=subs, numticks=9)
+    set_scale = axis.axes.set_xscale if axis is axis.axes.xaxis else axis.axes.set_yscale
+    if zero is None:
+        set_scale("log")
+    else:
+        # Linear up to the least place, for which matplotlib takes a length in powers of the base.
+        how: Any = {"base": math.e, "linthresh": zero.least}
+        set_scale("symlog", linscale=zero.step * (1 - 1 / math.e), **how)
+        axis.set_minor_locator(NullLocator())
+    ticks = log_locator(zero) if subs is None else LogLocator(base=10, subs=subs, numticks=9)
     axis.set_major_locator(ticks)
     axis.set_major_formatter(FuncFormatter(lambda value, _place: number_text(value)))
     axis.set_minor_formatter(NullFormatter())

@@ -274,10 +274,11 @@ def check_is_seen(option: str, ends: Ends | None, places: Iterable[float], unit:
 
 def _check_log(option: str, ends: Ends, scale: str) -> None:
     """Refuse ends that a logarithmic axis cannot have."""
-    if scale == "log" and ends[0] <= 0:
+    if (scale == "log" and ends[0] <= 0) or (scale == "symlog" and ends[0] < 0):
         text = _ends_text("", ends)
         raise refusal(
-            f"{option} {text}: the axis is logarithmic, and begins above 0",
+            f"{option} {text}: the axis is logarithmic, and begins "
+            f"{'above 0' if scale == 'log' else 'at 0 or above'}",
             name=option,
             value=text,
             accepted=f"a low end above 0, or --{option[2]}scale linear",

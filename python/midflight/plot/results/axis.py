@@ -64,9 +64,9 @@ from midflight.plot.results.rows import (
 from midflight.plot.results.scales import (
     beyond,
     hides,
-    is_log_place,
     is_log_value,
     log_title,
+    scale_of_places,
     set_log,
     set_places,
 )
@@ -506,7 +506,7 @@ def axis_figure(
     finite = [value for point in points for value in point if math.isfinite(value)]
     places = [x for line in data.lines for x in line.x]
     has_names = data.categories is not None
-    log_x = is_log_place(xscale, places, has_names=has_names)
+    scale_x = scale_of_places(xscale, places, has_names=has_names)
     suits = hides([point.median for point in points], finite)
     log_y = is_log_value(yscale, finite, suits=suits)
     with style():
@@ -531,9 +531,9 @@ def axis_figure(
         marker = marker_high(math.log(top / low) if log_y else top - low, height)
         widths, apart = [MEDIANS_PT] * len(drawn), Apart(0.0)
         if not has_names:
-            whiskers = whiskers_of(marks, marker, width, is_log=log_x, bands=bands)
+            whiskers = whiskers_of(marks, marker, width, scale_x, bands=bands)
             medians = [(one.x, [point.median for point in one.points]) for one in data.lines]
-            widths = widths_of_joined(medians, (low, top), MEDIANS_PT, log_x=log_x, log_y=log_y)
+            widths = widths_of_joined(medians, (low, top), MEDIANS_PT, scale_x=scale_x, log_y=log_y)
         else:
             # Names have no room between them that says anything.
             if not schemes:
@@ -562,11 +562,11 @@ def axis_figure(
             name_categories(axes, data.categories, width)
         else:
             wide = is_spread and not bands
-            set_places(axes, places, whiskers.at, width, is_log=log_x, wide=wide)
+            set_places(axes, places, whiskers.at, width, scale_x, wide=wide)
         label_axes(
             figure,
             axes,
-            log_title(data.x_title) if log_x else data.x_title,
+            log_title(data.x_title) if scale_x.is_log else data.x_title,
             log_title(data.y_title) if log_y else data.y_title,
             data.lines_title,
             title=title,

@@ -17,6 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from midflight.plot.common.place_scale import PlaceScale
+
 __all__ = [
     "Apart",
     "Whiskers",
@@ -65,9 +67,9 @@ class Whiskers(NamedTuple):
 _Mark = tuple[float, float, float]
 
 
-def dodge(places: Iterable[float], most: int, width_in: float, *, is_log: bool) -> Apart:
+def dodge(places: Iterable[float], most: int, width_in: float, scale: PlaceScale) -> Apart:
     """Return how far apart lines stand of which so many stand side by side, in a figure so wide."""
-    values = sorted({math.log(x) if is_log else x for x in places})
+    values = sorted({float(scale.along(x)) for x in places})
     if len(values) < 2 or most < 2:
         return Apart(0.0)  # One number, written in two units.
     point = (values[-1] - values[0]) / _room_pt(width_in)
@@ -137,8 +139,8 @@ def whiskers_of(
     lines: Sequence[Sequence[_Mark]],
     marker: float,
     width_in: float,
+    scale: PlaceScale,
     *,
-    is_log: bool,
     bands: bool = False,
 ) -> Whiskers:
     """Return where the lines of a figure over numbers stand, with their whiskers; it is so wide,
@@ -146,10 +148,10 @@ def whiskers_of(
     """
     steps = beside(lines, marker)
     most = round(2 * max(steps, default=0.0)) + 1
-    apart = dodge([x for line in lines for x, _, _ in line], most, width_in, is_log=is_log)
+    apart = dodge([x for line in lines for x, _, _ in line], most, width_in, scale)
     found = []
     for line, steps_aside in zip(lines, steps, strict=True):
         at = np.array([x for x, _, _ in line], dtype=np.float64)
         aside = 0.0 if bands else apart.step * steps_aside
-        found.append(at * np.exp(aside) if is_log else at + aside)
+        found.append(scale.moved(at, aside))
     return Whiskers(found, apart.cap_pt)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from midflight.plot.common.style import COLUMN_IN, MIDDLE, Look, save, style
+from midflight.plot.common.style import COLUMN_IN, MIDDLE, Look, chosen_axes, save, style
 from midflight.results import Quartiles
 
 if TYPE_CHECKING:
@@ -203,12 +203,12 @@ def mark_endless(
     """Put an arrow at an edge of the axes where an upper quartile or an interval is endless, or so
     much above it.
     """
-    from matplotlib.transforms import ScaledTranslation
+    from matplotlib.transforms import Bbox, ScaledTranslation, TransformedBbox
 
     endless = ~np.isfinite(ends)
     if endless.any():
         raised = ScaledTranslation(0, above_pt / 72, axes.figure.dpi_scale_trans)
-        axes.plot(
+        (drawn,) = axes.plot(
             x[endless],
             np.broadcast_to(edge, x.shape)[endless],
             transform=axes.transData + raised,
@@ -219,3 +219,9 @@ def mark_endless(
             clip_on=False,
             zorder=5,
         )
+        if (choice := chosen_axes()) is not None and choice.xlim is not None:
+            # Not beside the axes, where others have their places.
+            across = Bbox.from_extents(-0.02, -1.0, 1.02, 2.0)
+            drawn.set_clip_path(None)
+            drawn.set_clip_box(TransformedBbox(across, axes.transAxes))
+            drawn.set_clip_on(True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from midflight.plot.common.log_ticks import number_text, plain_log
 from midflight.plot.common.options import check_scale
+from midflight.plot.common.place_scale import LINEAR, LOG, PlaceScale, log_with_zero
 from midflight.plot.common.style import chosen_axes, text_width
 from midflight.refusal import refusal
 
@@ -20,11 +21,11 @@ __all__ = [
     "WIDE",
     "beyond",
     "hides",
-    "is_log_place",
     "is_log_value",
     "log_title",
     "open_edges",
     "place_limits",
+    "scale_of_places",
     "set_log",
     "set_places",
 ]
@@ -47,11 +48,11 @@ _MOST_TICKS = 9
 _MOST_TICKED, _BESIDE_PT, _BETWEEN_PT = 8, 60.0, 4.0
 
 
-def is_geometric(places: Sequence[float]) -> bool:
-    """Whether places, in ascending order and above 0, have about a constant factor of 2 or more, as
-    1, 3, 10, 30 and 1, 2, 5, 10 have.
+def is_geometric(places: Sequence[float], least: int = _LEAST_VALUES) -> bool:
+    """Whether places, in ascending order and above 0, are so many and have about a constant factor
+    of 2 or more, as 1, 3, 10, 30 and 1, 2, 5, 10 have.
     """
-    if len(places) < _LEAST_VALUES:
+    if len(places) < least:
         return False
     factors = [b / a for a, b in pairwise(places)]
     # The values of an axis have six digits.
@@ -62,11 +63,14 @@ def suits_log(places: Sequence[float]) -> bool:
     """Whether places, in ascending order, are better seen on a logarithmic axis.
 
     They are a geometric series, or extend over more than two decades and are not so evenly spaced
-    that the largest step of a linear axis is the smaller one.
+    that the largest step of a linear axis is the smaller one. With a place at 0, which is one of
+    them, the others are, and a linear axis would hide the least one.
     """
-    if len(places) < 2 or places[0] <= 0:
+    has_zero = len(places) > 0 and places[0] == 0
+    places = places[1:] if has_zero else places
+    if len(places) < 2 or places[0] <= 0 or (has_zero and places[-1] < WIDE * places[0]):
         return False
-    if is_geometric(places):
+    if is_geometric(places, _LEAST_VALUES - has_zero):
         return True
     step = max(b - a for a, b in pairwise(places)) / (places[-1] - places[0])
     log_step = max(math.log(b / a) for a, b in pairwise(places)) / math.log(places[-1] / places[0])
@@ -87,23 +91,27 @@ def hides(usual: Sequence[float], others: Iterable[float] = ()) -> bool:
     return sum(one * WIDE < most for one in known) > 0.2 * len(known)
 
 
-def is_log_place(asked: str | None, places: Iterable[float], *, has_names: bool) -> bool:
-    """Whether an axis of places is logarithmic: as requested by `xscale`, or if it suits them.
+def scale_of_places(asked: str | None, places: Iterable[float], *, has_names: bool) -> PlaceScale:
+    """Return the scale of an axis of places: logarithmic as requested by `xscale`, or if it suits
+    them; 0 then has a place before the others.
 
-    Raises `MidflightError` for another scale, and for a logarithmic axis of names or of values that
-    are not above 0.
+    Raises `MidflightError` for another scale, and for a logarithmic axis of names, of values below
+    0, or of 0 alone.
     """
     check_scale("--xscale", asked)
     values = sorted({*places})
-    if asked == "log" and (has_names or not values or values[0] <= 0):
-        why = "has names, not numbers" if has_names else "has values that are not above 0"
+    if asked == "log" and (has_names or not values or values[0] < 0 or values[-1] <= 0):
+        why = "has names, not numbers" if has_names else "has values below 0, or 0 alone"
         raise refusal(
             f"--xscale log: the axis {why}",
             name="--xscale",
             value=asked,
-            accepted="log only for an axis of numbers above 0",
+            accepted="log only for an axis of numbers above 0, or of these and 0",
         )
-    return asked == "log" or (asked is None and not has_names and suits_log(values))
+    is_log = asked == "log" or (asked is None and not has_names and suits_log(values))
+    if not is_log:
+        return LINEAR
+    return LOG if values[0] > 0 else log_with_zero(values[1:])
 
 
 def is_log_value(
@@ -150,23 +158,25 @@ def set_places(
     places: Sequence[float],
     lines: Iterable[Iterable[float]],
     width_in: float,
+    scale: PlaceScale,
     *,
-    is_log: bool,
     wide: bool,
 ) -> None:
     """Set the scale, the ends and the ticks of an axis of numbers, by these and by where `lines`
     stand, in a figure so wide; `wide` is that of `place_limits`.
     """
     around = [*places, *(one for line in lines for one in line)]
-    limits = place_limits(around, 0.05, is_log=is_log, wide=wide)
-    if is_log:
+    limits = place_limits(around, 0.05, scale, wide=wide)
+    if scale.has_zero:
+        set_log_with_zero(axes, scale, places)
+    elif scale.is_log:
         set_log(axes.xaxis, *limits, places)
     axes.set_xlim(*limits)
-    tick_places(axes.xaxis, places, width_in)
+    tick_places(axes.xaxis, places, width_in, scale)
 
 
 def place_limits(
-    places: Iterable[float], margin: float, *, is_log: bool, wide: bool = False
+    places: Iterable[float], margin: float, scale: PlaceScale, *, wide: bool = False
 ) -> tuple[float, float]:
     """Return the ends of an axis of places with a margin, a share of their extent or, with a single
     one, of itself.
@@ -176,7 +186,10 @@ def place_limits(
     """
     values = [*places] or [0.0, 1.0]
     low, high = min(values), max(values)
-    if is_log:
+    if scale.has_zero:
+        aside = margin * float(scale.along(high) - scale.along(low))
+        return float(scale.moved(low, -aside)), float(scale.moved(high, aside))
+    if scale.is_log:
         factor = (high / low) ** margin if high > low else 2.0
         return low / factor, high * factor
     room = margin * ((high - low) or abs(high) or 1.0)
@@ -187,7 +200,34 @@ def place_limits(
     return begins, high + room
 
 
-def tick_places(axis: Axis, places: Iterable[float], width_in: float) -> None:
+def set_log_with_zero(axes: Axes, scale: PlaceScale, places: Iterable[float]) -> None:
+    """Make an axis logarithmic, with 0 before a break that is marked, and ticks at 0 and at places
+    that are a geometric series, if few, or at round numbers.
+    """
+    from matplotlib.lines import Line2D
+    from matplotlib.path import Path
+    from matplotlib.ticker import FixedLocator
+
+    plain_log(axes.xaxis, zero=scale)
+    above = sorted({*places} - {0.0})
+    if is_geometric(above, 1) and len(above) < _MOST_TICKS:
+        axes.xaxis.set_major_locator(FixedLocator([0.0, *above]))
+    choice = chosen_axes()
+    if choice is not None and choice.xlim and choice.xlim[0] > 0:
+        return
+    middle = [float(scale.moved(0.0, scale.step / 2))]
+    # The two strokes of a break, on an axis that has none between them.
+    corners = [(-0.9, -1), (-0.1, 1), (0.9, 1), (0.1, -1), (-0.9, -1)]
+    strokes = [(-0.9, -1), (-0.1, 1), (0.1, -1), (0.9, 1)]
+    how: Any = {"transform": axes.get_xaxis_transform(), "clip_on": False, "linestyle": "none"}
+    how |= {"markersize": 4.5, "zorder": 5}
+    gap = Line2D(middle, [0.0], marker=Path(corners), color="white", markeredgewidth=0, **how)
+    ends = Path(strokes, [Path.MOVETO, Path.LINETO] * 2)
+    axes.add_line(gap)
+    axes.add_line(Line2D(middle, [0.0], marker=ends, color="0.2", markeredgewidth=0.8, **how))
+
+
+def tick_places(axis: Axis, places: Iterable[float], width_in: float, scale: PlaceScale) -> None:
     """Put the ticks of an axis at its places, if they are few and have room in a figure so wide,
     and of a linear one at 0 if it begins there. An axis whose ends are chosen has round numbers.
     """
@@ -196,10 +236,9 @@ def tick_places(axis: Axis, places: Iterable[float], width_in: float) -> None:
     choice, values = chosen_axes(), sorted({*places})
     if not 2 <= len(values) <= _MOST_TICKED or (choice is not None and choice.xlim):
         return
-    is_log = axis.get_scale() == "log"
 
     def along(value: float) -> float:
-        return math.log(value) if is_log else value
+        return float(scale.along(value))
 
     low, high = map(along, axis.get_view_interval())
     point = (high - low) / (width_in * 72 - _BESIDE_PT)
@@ -210,7 +249,7 @@ def tick_places(axis: Axis, places: Iterable[float], width_in: float) -> None:
 
     if min(room(*each) for each in pairwise(values)) < 0:
         return
-    if not is_log and low == 0 < values[0] and room(0.0, values[0]) >= 0:
+    if not scale.is_log and low == 0 < values[0] and room(0.0, values[0]) >= 0:
         values.insert(0, 0.0)
     axis.set_major_locator(FixedLocator(values))
     axis.set_minor_locator(NullLocator())

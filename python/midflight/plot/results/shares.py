@@ -14,6 +14,7 @@ from midflight.plot.common.figure import label_panels
 from midflight.plot.common.legends import legend
 from midflight.plot.common.names import plural_name, short_name
 from midflight.plot.common.options import check_is_seen
+from midflight.plot.common.place_scale import LINEAR, LOG
 from midflight.plot.common.style import PAGE_IN, Look, Size, chosen_axes, size_in, style
 from midflight.plot.results.axis import pooled_words, spaced
 from midflight.plot.results.rows import ordered, text_of
@@ -49,6 +50,8 @@ _MOST_STEPS = 4000
 _EACH_LINE = "each line: "
 #: Two columns with more combinations of values have panels.
 _MOST_LINES = 6
+#: Panels whose values have a smaller share of a common axis do not have one.
+_LEAST_SHARE = 0.1
 #: The most panels, and the least width of one in inches.
 _MOST_PANELS, _PANEL_IN = 6, 1.4
 #: The height of a row of panels, and the room for the legend and the texts, in inches.
@@ -61,6 +64,24 @@ def is_wide(lines: Sequence[Sequence[float]]) -> bool:
     if not known or min(map(min, known)) <= 0:
         return False
     return max(map(max, known)) > WIDE * max(quantile(one, 0.5) for one in known)
+
+
+def has_strokes(panels: Sequence[Spread], *, is_log: bool = False) -> bool:
+    """Whether the values of one of several panels would have so small a share of a common axis that
+    its lines would be one stroke.
+    """
+    values = [
+        [one for group in panel.groups for cell in group.values for one in known_of(cell)]
+        for panel in panels
+    ]
+    ends = [(min(each), max(each)) for each in values if each]
+    if len(ends) < 2 or (is_log and min(ends)[0] <= 0):
+        return False
+    scale = LOG if is_log else LINEAR
+    along = scale.along(ends)
+    # Of a single value there is nothing to see.
+    wide = [last - first for first, last in along.tolist() if last > first]
+    return bool(wide) and min(wide) < _LEAST_SHARE * float(np.ptp(along))
 
 
 def share_words(panels: Sequence[Spread], *, is_time: bool) -> str:
@@ -126,13 +147,15 @@ def panels_of(
     pooled = pooled_words(columns, value, {*by, *counted_axes(shares)}, kept_some)
     each = [words, shares, pooled]
     every = [group.values[0] for one in panels for group in one.groups if group.values]
+    is_above = min((one for values in every for one in known_of(values)), default=0.0) > 0
+    suits = is_above and has_strokes(panels) and not has_strokes(panels, is_log=True)
     return replace(
         panels[0],
         panels=panels,
         name="",
         panels_by=name,
         detail="; ".join(filter(None, each)),
-        is_wide=is_wide(every),
+        is_wide=is_wide(every) or suits,
     )
 
 
@@ -158,10 +181,8 @@ def draw_shares(
     """
     shown = [one for one in every if one > 0] if is_log else every
     # What lies before the first value and behind the last one.
-    if is_log:
-        edges = min(shown) / 1.15, max(shown) * 1.15
-    else:
-        edges = place_limits(shown, 0.04, is_log=False)
+    usual = place_limits(shown, 0.04, LINEAR)
+    edges = (min(shown) / 1.15, max(shown) * 1.15) if is_log else usual
     for place, (group, look) in enumerate(zip(data.groups, looks, strict=True)):
         values = group.values[0] if group.values else []
         known = np.sort(np.array(known_of(values)))
@@ -198,37 +219,49 @@ def shares_figure(
     title: str | None = None,
     size: Size | None = None,
     is_log: bool = False,
+    is_asked: bool = False,
 ) -> Figure:
-    """Return the figure of panels of lines, which have the same axes, with the looks of lines by
-    their values of the columns that tell them apart.
+    """Return the figure of panels of lines, with the looks of lines by their values of the columns
+    that tell them apart.
+
+    They have the same axes, unless one would be a stroke and neither the ends of the axis nor its
+    scale, which `is_asked` for, are chosen.
     """
+    choice = chosen_axes()
+    is_free = not is_asked and (choice is None or choice.xlim is None)
+    has_own = is_free and has_strokes(data.panels, is_log=is_log)
+    detail = "; ".join(
+        filter(None, (data.detail, "each panel has an axis of its own" if has_own else ""))
+    )
     count = len(data.panels)
     width = size_in(size, (PAGE_IN, _ROW_IN))[0]
     most = max(1, int((width - 0.5) / _PANEL_IN))
     rows = math.ceil(count / min(3, most))
     in_row = math.ceil(count / rows)
     width, height = size_in(size, (PAGE_IN, _ROW_IN * rows + _AROUND_IN))
-    every = [
-        value
-        for one in data.panels
-        for group in one.groups
-        if group.values
-        for value in known_of(group.values[0])
+    values = [
+        [one for group in panel.groups if group.values for one in known_of(group.values[0])]
+        for panel in data.panels
     ]
+    every = [one for each in values for one in each]
     with style():
         from matplotlib.figure import Figure
 
         figure = Figure(figsize=(width, height))
-        grid = figure.subplots(rows, in_row, squeeze=False, sharex=True, sharey=True).flatten()
+        grid = figure.subplots(
+            rows, in_row, squeeze=False, sharex=not has_own, sharey=True
+        ).flatten()
         for axes in grid[count:]:
             axes.remove()
         entries: dict[str, Any] = {}
         for place, (axes, one) in enumerate(zip(grid, data.panels, strict=False)):
             drawn = [looks[tuple(group.key)] for group in one.groups]
-            draw_shares(axes, one, drawn, every, is_log=is_log)
+            own = values[place] if has_own and values[place] else every
+            draw_shares(axes, one, drawn, own, is_log=is_log)
             axes.set_title(one.name, fontsize=7.5, parse_math=False)
             # Each column ends with a panel that has numbers.
-            axes.tick_params(labelbottom=place + in_row >= count, labelleft=place % in_row == 0)
+            is_last = has_own or place + in_row >= count
+            axes.tick_params(labelbottom=is_last, labelleft=place % in_row == 0)
             handles, labels = axes.get_legend_handles_labels()
             entries |= dict(zip(labels, handles, strict=True))
         x_title = log_title(data.x_title) if is_log else data.x_title
@@ -246,9 +279,9 @@ def shares_figure(
             "cdf",
             title=title,
             remark=data.remark,
-            detail=data.detail,
+            detail=detail,
         )
-        if (choice := chosen_axes()) is not None:
+        if choice is not None:
             check_is_seen("--xlim", choice.xlim, every, data.measure[1])
         legend(figure, entries, loc="outside upper center", title=data.lines_title)
     return figure

@@ -26,6 +26,7 @@ from midflight.plot.common.line_looks import (
     unbroken,
 )
 from midflight.plot.common.options import as_names, check_scale
+from midflight.plot.common.place_scale import LINEAR, LOG, PlaceScale
 from midflight.plot.common.plain import usual_of_folder
 from midflight.plot.common.style import (
     COLUMN_IN,
@@ -94,10 +95,10 @@ from midflight.plot.results.samples import averaged_words, interval_words, sampl
 from midflight.plot.results.scales import (
     beyond,
     hides,
-    is_log_place,
     is_log_value,
     log_title,
     open_edges,
+    scale_of_places,
     set_log,
     set_places,
 )
@@ -460,7 +461,8 @@ def spread_figure(
         groups = {tuple(one.key): one for panel in data.panels for one in panel.groups}
         of_all = replace(data, groups=[*groups.values()])
         looks = dict(zip(groups, _looks(of_all), strict=True))
-        return shares_figure(data, looks, title=title, size=size, is_log=logs.x)
+        how: Any = {"is_log": logs.x.is_log, "is_asked": xscale is not None}
+        return shares_figure(data, looks, title=title, size=size, **how)
     width, height = size_in(size, _USUAL_IN)
     with style():
         from matplotlib.figure import Figure
@@ -471,7 +473,7 @@ def spread_figure(
         if data.kind == "interval":
             _draw_intervals(axes, data, logs, (width, height), cut)
         elif data.kind == "cdf":
-            draw_shares(axes, data, _looks(data), _places(data)[0], is_log=logs.x)
+            draw_shares(axes, data, _looks(data), _places(data)[0], is_log=logs.x.is_log)
         else:
             entries = _draw_boxes(axes, data, logs, height)
         if data.kind != "cdf" and data.categories is not None:
@@ -479,7 +481,7 @@ def spread_figure(
         label_axes(
             figure,
             axes,
-            log_title(data.x_title) if logs.x else data.x_title,
+            log_title(data.x_title) if logs.x.is_log else data.x_title,
             log_title(data.y_title) if logs.y else data.y_title,
             data.lines_title,
             title=title,
@@ -525,9 +527,9 @@ def _units(data: Spread) -> tuple[str, str]:
 
 
 class Logs(NamedTuple):
-    """Which axes are logarithmic."""
+    """The scale of the horizontal axis, and whether that of values is logarithmic."""
 
-    x: bool = False
+    x: PlaceScale = LINEAR
     y: bool = False
 
 
@@ -550,7 +552,8 @@ def _logs(data: Spread, xscale: str | None, yscale: str | None) -> Logs:
         panels = data.panels or [data]
         groups = [group for panel in panels for group in panel.groups]
         known = [one for group in groups for values in group.values for one in values]
-        return Logs(x=is_log_value(xscale, known, suits=data.is_wide, option="--xscale"))
+        is_log = is_log_value(xscale, known, suits=data.is_wide, option="--xscale")
+        return Logs(x=LOG if is_log else LINEAR)
     if data.kind == "box":
         boxes = [quantiles_of(data, values) for group in data.groups for values in group.values]
         drawn = [one for box in boxes for one in box if math.isfinite(one)]
@@ -562,7 +565,7 @@ def _logs(data: Spread, xscale: str | None, yscale: str | None) -> Logs:
     # Differences and ratios are around 0.
     suits = not any(group.ends for group in data.groups) and hides([bar[0] for bar in bars], drawn)
     return Logs(
-        is_log_place(xscale, places, has_names=data.categories is not None),
+        scale_of_places(xscale, places, has_names=data.categories is not None),
         is_log_value(yscale, drawn, suits=suits),
     )
 
@@ -625,7 +628,7 @@ def _whiskers(
         each = zip(group.x, bars, strict=True)
         marks.append([(x, up(low), up(high)) for x, (_, low, high) in each])
     marker = marker_high(up(ends[1]) - up(ends[0]), height)
-    return whiskers_of(marks, marker, width, is_log=logs.x, bands=bands)
+    return whiskers_of(marks, marker, width, logs.x, bands=bands)
 
 
 def _detail(data: Spread, cut: tuple[float, float] | None = None) -> str:
@@ -755,7 +758,7 @@ def _draw_intervals(
         values = _ends_of_values(data, logs, cut)
         whiskers = _whiskers(data, logs, size_in, values, bands=bands)
         means = [(group.x, _joined_means(group)) for group in data.groups]
-        widths = widths_of_joined(means, values, LINE_PT, log_x=logs.x, log_y=logs.y)
+        widths = widths_of_joined(means, values, LINE_PT, scale_x=logs.x, log_y=logs.y)
     else:
         step = 0.64 * _step(data) / (1 if _schemes(data) else max(1, len(data.groups)))
         apart = side_by_side_at_names(step, len(data.categories or ()), size_in[0])
@@ -809,4 +812,4 @@ def _draw_intervals(
         _draw_endless(axes, *one)
     if has_numbers:
         wide = has_bars and not bands
-        set_places(axes, places, whiskers.at, size_in[0], is_log=logs.x, wide=wide)
+        set_places(axes, places, whiskers.at, size_in[0], logs.x, wide=wide)
