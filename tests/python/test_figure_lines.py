@@ -124,12 +124,12 @@ def test_an_axis_of_one_of_many_flows_shows_that_flow(
     file, table = tmp_path / "a.toml", tmp_path / "a.csv"
     flows = "\n".join(f"flows.{name} = {{ size = '1 MB' }}" for name in ("a", "b", "c", "d"))
     file.write_text(f'links.wifi.preset = "wifi"\n{flows}\n')
-    # Schemes and stacks of a flow can be tables, whose values name the lines.
+    # Schemes and stacks of a flow can be tables, which the file of the data has as sweeps do.
     axis = 'flows.c=[{scheme="cubic"},{stack="quinn",cc="bbr"}]'
     how = ["--kind", "throughput", "--out", str(tmp_path / "a.png"), "--csv", str(table)]
     assert main(["plot", str(file), "--axis", axis, *how]) == 0
     drawn = {(row["flow"], row["line"]) for row in csv.DictReader(table.open()) if row["flow"]}
-    assert {("c", "cubic"), ("c", "quinn, bbr")} <= drawn
+    assert {("c", '{scheme = "cubic"}'), ("c", '{stack = "quinn", cc = "bbr"}')} <= drawn
     assert {flow for flow, _ in drawn} == {"c"}
     assert "of the flows a, b, c, d only c is drawn" in capsys.readouterr().err
 

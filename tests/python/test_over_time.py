@@ -534,9 +534,9 @@ def test_a_panel_without_values_becomes_a_note(
     out = tmp_path / "a.svg"
     words = ["plot", "wifi-to-lte", "--kind", "throughput,rates,cwnd", "--out", str(out)]
     assert main(words) == 0
-    why = "rates: sack: no pacing rate and no samples of the delivery rate (BBR has both)"
+    why = "rates: sack (CUBIC): no pacing rate and no samples of the delivery rate (BBR has both)"
     assert f"note: {why}\n" in capsys.readouterr().err
-    assert why.replace("sack:", "sack (CUBIC):") in out.read_text()
+    assert why in out.read_text()
     # What there is at other times has another reason.
     with pytest.raises(midflight.MidflightError, match=re.escape("from 1 s to 1.0001 s")):
         shown_panels(watch(moving()), ["rtt"], 1.0, 1.0001)
@@ -556,15 +556,40 @@ def test_lines_end_where_nothing_arrives() -> None:
     assert line.time_s[missing[0] + 1] >= 6.0
 
 
-def test_what_has_no_room_in_the_band_is_in_the_legend() -> None:
+def test_what_has_no_room_in_the_band_is_above_it() -> None:
     runs = watch("starlink-to-lte")
-    window, panels = shown_panels(runs, ["throughput"])
-    (legend,) = over_time_figure(runs, panels, window).legends
-    assert "no link" in [text.get_text() for text in legend.get_texts()]
-    # What stands in the band is not named again.
-    window, panels = shown_panels(runs, ["throughput"], 49.0, 52.0)
-    (legend,) = over_time_figure(runs, panels, window).legends
-    assert "no link" not in [text.get_text() for text in legend.get_texts()]
+    for window, place in ((None, 1.0), ((49.0, 52.0), 0.44)):
+        ends, panels = shown_panels(runs, ["throughput", "queue"], *(window or ()))
+        figure = over_time_figure(runs, panels, ends)
+        band = {one.get_text(): one for one in figure.axes[0].texts}
+        assert [*band] == ["dish", "no link", "lte"] if window else ["dish", "lte", "no link"]
+        assert getattr(band["no link"], "xy", band["no link"].get_position())[1] == place
+        names = [text.get_text() for text in figure.legends[0].get_texts()]
+        # What the band tells is not named again: its links, and whose queue that of each is.
+        assert not {"no link", "queue of dish", "queue of lte"} & {*names}
+    # Bands of several runs have no room above.
+    both = watch(
+        {
+            "a": "starlink-to-lte",
+            "b": Scenario.read("starlink-to-lte", sets={"handoffs.0.at": "45 s"}),
+        }
+    )
+    window, panels = shown_panels(both, ["throughput"])
+    figure = over_time_figure(both, panels, window)
+    assert "no link" in [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+def test_queues_have_entries_for_what_neither_the_band_nor_the_axis_tells() -> None:
+    def names(source: str, **how: Any) -> list[str]:
+        figure = figure_of(plot_over_time, source, ["queue"], **how)
+        return [
+            one.get_text() for one in figure.legends[0].get_texts() if "queue" in one.get_text()
+        ]
+
+    assert names("train") == ["lost: queue full"]
+    assert names("wifi-to-lte") == ["lost: queue full"]
+    assert names("household") == ["queue, down", "queue, up", "lost: queue full"]
+    assert "queue of cell" not in names("train", schemes=["sack", "enhanced"])
 
 
 def test_labels_of_axes_stay_within_their_panels() -> None:

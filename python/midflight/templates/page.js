@@ -705,7 +705,7 @@ function legend() {
   $("next").textContent = Path.word(runs);
   $("next").hidden = !Path.word(runs);
   const own = Lines.queues(passed, shown()).map((q, _, all) => [
-    Shapes.lineIcon(all.length > 1 ? shapeOf(q.look) : "", all.length === 1 ? [] : dashOf(q.look), colourOf(q.look), isFilled(q.look)), q.run ? `packets of ${q.label}` : q.label]);
+    Shapes.lineIcon(all.length > 1 ? shapeOf(q.look) : "", all.length === 1 ? [] : dashOf(q.look), colourOf(q.look), isFilled(q.look)), q.run ? `packets of ${q.label}` : `mean ${q.label}`]);
   $("marks").innerHTML = Panels.legend(runs, Below.forLegend(own), { icon, words, shape: runs.length > 1 ? "circle" : shape(runs[0]),
     of: flows.length > 1 ? flow : "", differ: Path.differ(shown()), hasBars: Path.hasBars(shown()) });
 }

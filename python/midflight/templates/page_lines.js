@@ -281,7 +281,8 @@ const KINDS = {
         }
       }
     },
-    marks: [["line", "mean"], ["band", "from the least to the most"]],
+    // What its lines are has the names of the links.
+    marks: [["band", "queue from the least to the most in the time of a mean"]],
     tell(at, run, time, isFirst) {
       if (time > run.path.end) return [];
       return queues(at, [run]).filter(q => isFirst || q.run !== null).flatMap(q => levels(at, q).flatMap(({ t, v, least, most }) => {

@@ -15,7 +15,14 @@ from midflight.plot.over_time.room import NARROW_NO_LINK, NO_LINK, WITHOUT, Room
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["band_height", "draw_band", "draw_handovers", "has_changes", "unnamed_entries"]
+__all__ = [
+    "band_height",
+    "draw_band",
+    "draw_handovers",
+    "has_changes",
+    "names_above",
+    "unnamed_entries",
+]
 
 #: The heights of the bands of a few runs and of more in inches, and the sizes of their letters.
 _FEW, _BAND_IN, _BAND_OF_MANY_IN, _OF_MANY_PT = 4, 0.14, 0.105, 5.5
@@ -116,12 +123,12 @@ def _place(one: Stretch, room: Room, ticks: Sequence[float], size: float) -> tup
     return min(free, key=lambda at: abs(at - middle), default=middle), bool(free)
 
 
-def unnamed_entries(runs: Sequence[WatchedRun], room: Room) -> Iterator[tuple[str, Any]]:
-    """Yield entries of the legend for what has no room for its name anywhere in the bands of some
-    runs.
+def _unnamed(
+    runs: Sequence[WatchedRun], room: Room
+) -> Iterator[tuple[str, WatchedRun, list[Stretch]]]:
+    """Yield what has no room for its name anywhere in the bands of some runs, with one of these and
+    its stretches.
     """
-    from matplotlib.patches import Patch
-
     size = _letters(len(runs))
     found: dict[str, WatchedRun] = {}
     for run in runs:
@@ -132,10 +139,37 @@ def unnamed_entries(runs: Sequence[WatchedRun], room: Room) -> Iterator[tuple[st
     for link, run in found.items():
         each = (one for run in runs for one in run.stretches if one.link == link)
         shown = [one for one in each if (seen := _seen(one, room))[1] > seen[0]]
-        if any(_fits(one, room, size) for one in shown):
+        if not any(_fits(one, room, size) for one in shown):
+            yield link, run, shown
+
+
+def names_above(runs: Sequence[WatchedRun], room: Room) -> dict[str, float]:
+    """Return what has no room for its name in the only band but above it, with the middle of the
+    name, in seconds.
+    """
+    found: dict[str, float] = {}
+    taken: list[tuple[float, float]] = []
+    for link, _, stretches in _unnamed(runs, room) if len(runs) == 1 else ():
+        widest = max(stretches, key=lambda one: one.until_ns - one.from_ns)
+        half = _width(widest, room, SMALL_PT) / 2
+        low, high = room.window[0] + half, room.window[1] - half
+        at = min(max(sum(_seen(widest, room)) / 2, low), high)
+        if low <= high and all(at + half < a or at - half > b for a, b in taken):
+            taken.append((at - half, at + half))
+            found[link] = at
+    return found
+
+
+def unnamed_entries(runs: Sequence[WatchedRun], room: Room) -> Iterator[tuple[str, Any]]:
+    """Yield entries of the legend for what has no name in or above the bands of some runs."""
+    from matplotlib.patches import Patch
+
+    named = names_above(runs, room)
+    for link, run, shown in _unnamed(runs, room):
+        if link in named:
             continue
         if link:
-            yield f"in the band: {link}", Patch(**_fill(run, link))
+            yield f"link in use: {link}", Patch(**_fill(run, link))
         else:
             # As in the panels, where it is wider.
             narrow = any(is_narrow(_seen(one, room), room) for one in shown)
@@ -170,6 +204,10 @@ def draw_band(
             box: Any = {"facecolor": fill["facecolor"], "linewidth": 0, "pad": 0.5}
             how = centred if is_free else centred | {"bbox": box, "zorder": 3.5}
             axes.text(at, bottom + 0.44 * height, labelled(one.link or WITHOUT), **how)
+    for link, at in (names_above([run], room) if of == 1 else {}).items():
+        above: Any = {"xytext": (0, 1.5), "textcoords": "offset points", "va": "bottom"}
+        above |= {"ha": "center", "fontsize": size, "annotation_clip": False, "parse_math": False}
+        axes.annotate(labelled(link or WITHOUT), (at, 1.0), **above)
     if look is not None:
         from matplotlib.transforms import offset_copy
 

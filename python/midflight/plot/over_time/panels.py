@@ -39,6 +39,7 @@ from midflight.plot.over_time.band import (
     draw_band,
     draw_handovers,
     has_changes,
+    names_above,
     unnamed_entries,
 )
 from midflight.plot.over_time.crowded import MOST_ROWS, without_many, without_overlaps
@@ -429,6 +430,7 @@ def _figure(
         own: Any = {"off": off[-1], "others": () if heads else lacks}
         heads.append(_head(panel, room, _scale(panel), stretches, **own))
     written = sum(len(one.splitlines()) for one in heads)
+    written += has_band and len(names_above(each, room)) > 0
     usual = band_in + PANEL_IN * len(panels) + _LINE_IN * written + _AROUND_IN
     width, height = size_in(size, (PAGE_IN, usual))
     with style():
@@ -512,8 +514,13 @@ def _figure(
         events = [STALL, *(one.label for one in EVENTS.values())]
         quantities = [one.quantity for panel in panels for one in panel.curves]
         marks = [*(one for one in quantities if one not in events), *events]
+        # What the band, or the axis, tells needs no entry.
+        nameless = {*dict(unnamed_entries(each, room))}
+        of_queues = _names_of_queues(runs, panels, nameless, has_band=has_band)
+        called = ((of_queues.get(name, name), handle) for name, handle in entries.items())
+        entries = {name: handle for name, handle in called if name}
         lines = {one.label for panel in panels for one in panel.curves if one.draw in LINES}
-        lines |= only_marked.keys()
+        lines |= {*only_marked, *of_queues.values()}
 
         def order(entry: tuple[str, Any]) -> int:
             # Marks have the order of the counts beside their rows.
@@ -534,6 +541,35 @@ def _figure(
             above = share_above(rows) if _asked_top(panel) is None else 0.0
             mark_cut_lines(axes, peaks, panel.unit, above)
     return figure
+
+
+def _names_of_queues(
+    runs: Sequence[WatchedRun],
+    panels: Sequence[Panel],
+    unnamed: Collection[str],
+    *,
+    has_band: bool,
+) -> dict[str, str]:
+    """What queues are called in the legend, by their labels, if that is shorter; "" without an
+    entry. The axis says what the queue of the only link of a run is, and the band which link is in
+    use: of those that are used one after the other, only the ways of the data need to be told.
+    """
+    run = runs[0]
+    each = [one for panel in panels for one in panel.curves if panel.kind == "queue"]
+    queues = [one for one in each if one.draw in LINES]
+    if len(runs) > 1 or any(one.draw != "queue" for one in queues):
+        return {}
+    if not has_band:
+        return {one.label: "" for one in queues} if len(queues) == 1 else {}
+    ways = [run.directions[0], run.other_way] if run.other_links else [""]
+    found: dict[str, str] = {}
+    for way in ways:
+        mine = [one for one in queues if not way or one.label.endswith(f", {way}")]
+        if unnamed or not take_turns(mine):
+            return {}
+        found |= dict.fromkeys((one.label for one in mine), "")
+        found |= {one.label: f"queue, {way}" for one in mine[:1] if way}
+    return found
 
 
 def _holes(runs: Sequence[WatchedRun]) -> Sequence[tuple[str, Hole]]:
