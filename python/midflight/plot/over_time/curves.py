@@ -131,6 +131,10 @@ class Panel:
     line: str = ""
     #: Of times that packets take: the longest one of each line, the longest one of all first.
     peaks: Sequence[Peak] = ()
+    #: Where its axis begins if that is logarithmic, by the scale that is asked for (`least_of`).
+    least_by_scale: dict[str | None, float | None] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
 
 class Stretch(NamedTuple):
@@ -163,6 +167,10 @@ class WatchedRun:
     segments: Mapping[str, float] = field(default_factory=dict)
     #: The time shown, in seconds, if that is not the whole run.
     window: tuple[float, float] | None = None
+    #: Of each flow what still arrives over the link before a handoff (`drained`).
+    drains: dict[str, Sequence[tuple[float, float, float]]] = field(
+        default_factory=dict, init=False, repr=False
+    )
     _rows: dict[bool, dict[int, NDArray[np.int64]]] = field(
         default_factory=dict, init=False, repr=False
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -42,7 +43,14 @@ def cuts_of_round_trips(run: WatchedRun, flow: History) -> list[float]:
     return sorted(cuts)
 
 
-def _drains(run: WatchedRun, flow: History) -> list[tuple[float, float, float]]:
+def _drains(run: WatchedRun, flow: History) -> Sequence[tuple[float, float, float]]:
+    """What a run keeps of a flow (`_found`)."""
+    if flow.flow not in run.drains:
+        run.drains[flow.flow] = _found(run, flow)
+    return run.drains[flow.flow]
+
+
+def _found(run: WatchedRun, flow: History) -> list[tuple[float, float, float]]:
     """For each handoff after which data arrive over the old link: when it was, when the last of
     these arrive, and when the data were sent that arrived last before the handoff; in seconds.
     """

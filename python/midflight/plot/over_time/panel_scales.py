@@ -124,8 +124,14 @@ def end_of_axis(panel: Panel, yscale: str | None, above: float) -> float:
 
 def least_of(panel: Panel, yscale: str | None) -> float | None:
     """Where the axis of values begins if it is logarithmic, as is asked for or as the values need
-    it; otherwise None.
+    it; otherwise None. A panel keeps it.
     """
+    if yscale not in panel.least_by_scale:
+        panel.least_by_scale[yscale] = _least_of(panel, yscale)
+    return panel.least_by_scale[yscale]
+
+
+def _least_of(panel: Panel, yscale: str | None) -> float | None:
     found = None
     if panel.kind in _MAY_BE_LOG and yscale != "linear" and not _is_unused(panel):
         is_rate = panel.kind in _OF_RATES

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from midflight.plot.common.coincide import NEAR, first_of, groups_of, narrower
+from midflight.plot.common.coincide import NEAR, widths_of_rows
 from midflight.plot.common.line_looks import look_of
 
 if TYPE_CHECKING:
@@ -56,25 +56,22 @@ def widths_of(lines: Sequence[Curve], *, is_log: bool = False, point_s: float = 
     those that coincide with others are narrower from line to line, by less if they have many narrow
     spikes. The axis may be logarithmic, and a point of it is so many seconds.
     """
-    found = [LINE_PT] * len(lines)
     at, values = _at_same_instants(lines, is_log=is_log)
     known = values[np.isfinite(values)]
     if len(lines) < 2 or not len(known):
-        return found
+        return [LINE_PT] * len(lines)
     reach = float(np.ptp(known) if is_log else np.abs(known).max())
-    near = NEAR * reach
-    # Where both are 0, as in an outage, they lie on the axis, and nobody asks which is which.
-    for members in groups_of(values, near, above=-np.inf if is_log else near):
-        if len(members) < 2:
-            continue
-        first_pt = first_of(len(members))
+
+    def first(members: Sequence[int], first_pt: float) -> float:
         # So many of the instants are a spike that the line would fill.
         narrow = round(_NARROW * first_pt * point_s / max(at[1] - at[0], 1e-12))
-        if max(_spikes(values[one], narrow, _HIGH * reach) for one in members) > _MOST_SPIKES:
-            first_pt = _FIRST_OF_SPIKES
-        for member, width in zip(members, narrower(len(members), first_pt), strict=True):
-            found[member] = width
-    return found
+        most = max(_spikes(values[one], narrow, _HIGH * reach) for one in members)
+        return _FIRST_OF_SPIKES if most > _MOST_SPIKES else first_pt
+
+    near = NEAR * reach
+    # Where both are 0, as in an outage, they lie on the axis, and nobody asks which is which.
+    above = -np.inf if is_log else near
+    return widths_of_rows(values, near, LINE_PT, above=above, first=first)
 
 
 def take_turns(lines: Sequence[Curve]) -> bool:
