@@ -8,6 +8,7 @@ import csv
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from midflight.cli import main
 from midflight.plot import figure_of, plot_axis, plot_spread
 from midflight.plot.results.axis import axis_data, axis_figure
 from midflight.plot.results.heatmaps import shared_layout
-from midflight.plot.results.maps import Map, colours_of, hatched_side
+from midflight.plot.results.maps import Map, colours_of, hatched_side, named_places
 from midflight.plot.results.spread import spread_figure, spread_of
 
 SCHEME, GAP, RATE = "flows.download.scheme", "handoffs.0.gap", "links.lte.rate"
@@ -551,3 +552,56 @@ def test_maps_of_several_figures_have_the_same_size(numbers: tuple[str, str]) ->
         assert most < 1.15 * least
     # A figure with one map alone is as before.
     assert shared_layout([replace(figures[0], panels=())]) is None
+
+
+@pytest.mark.parametrize(("columns", "wide"), [(40, 0), (20, 0.1), (4, 0.8)])
+def test_the_white_between_cells_is_narrow_beside_them(columns: int, wide: float) -> None:
+    table = {
+        "x": [str(one) for one in range(columns)] * 2,
+        "y": [str(one) for one in range(2) for _ in range(columns)],
+        "duration_ns": [1e9 * (one + 1) for one in range(2 * columns)],
+    }
+    how: Any = {"x": "x", "y": "y", "value": "duration_ns", "size": (4.3, 2.5)}
+    axes = figure_of(plot_spread, table, "heatmap", **how).axes[0]
+    upright = [one for one in axes.lines if np.ptp(one.get_xdata()) == 0]
+    assert len(upright) == (columns - 1) * (wide > 0)
+    assert all(wide <= one.get_linewidth() <= 0.8 for one in upright)
+    level = [one for one in axes.lines if np.ptp(one.get_ydata()) == 0]
+    assert [one.get_linewidth() for one in level] == [0.8]
+    shown = [one.get_text() for one in axes.get_xticklabels()]
+    assert (shown[0], shown[-1]) == ("0", str(columns - 1))
+
+
+def test_the_first_and_the_last_of_many_cells_are_named() -> None:
+    assert named_places(5, 8) == [0, 1, 2, 3, 4]
+    assert named_places(40, 8) == [0, 13, 26, 39]
+    assert named_places(41, 9) == [0, 5, 10, 15, 20, 25, 30, 35, 40]
+    # 37 is prime: the last step is longer.
+    assert named_places(38, 8) == [0, 6, 12, 18, 24, 30, 37]
+    for count in range(1, 100):
+        for most in range(2, 15):
+            found = named_places(count, most)
+            assert (found[0], found[-1]) == (0, count - 1)
+            assert len(found) <= most
+            assert len({b - a for a, b in pairwise(found[:-1])}) <= 1
+    assert named_places(9, 1) == [0]
+
+
+def test_the_data_of_a_map_of_changes_have_the_intervals(swept: Path, tmp_path: Path) -> None:
+    table = tmp_path / "x.csv"
+    words = ["plot", str(swept), "--kind", "heatmap", "--value", "ratio", "--csv", str(table)]
+    assert main([*words, "--out", str(tmp_path / "x.png")]) == 0
+    with table.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert "median" not in rows[0]
+    with (swept / "comparison.csv").open(newline="") as file:
+        known = {(r["value"], r[GAP], r[RATE]): r for r in csv.DictReader(file)}
+    assert len(rows) == len(known)
+    for row in rows:
+        one = known[row["value"], f"{row[GAP]}s", f"{row[RATE]}Mbit/s"]
+        assert (row["pairs"], row["samples"]) == (one["pairs"], one["samples"])
+        assert (row["over"], row["unit"]) == ("runs", "%")
+        assert float(row["mean"]) == pytest.approx(100 * float(one["ratio"]))
+        if one["ratio_low"]:
+            assert float(row["low"]) == pytest.approx(100 * float(one["ratio_low"]))
+            assert float(row["high"]) == pytest.approx(100 * float(one["ratio_high"]))

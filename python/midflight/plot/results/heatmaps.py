@@ -38,6 +38,7 @@ from midflight.plot.results.compared import (
     UNSURE,
     check_is_one,
     counts_of,
+    ends_of,
     has_ends,
     is_compared,
     is_few,
@@ -224,7 +225,7 @@ def _one_map(
     across, up = sides
     x, y = across.axis[0], up.axis[0]
     groups = []
-    compared = is_compared(columns, value)
+    compared, has_intervals = is_compared(columns, value), has_ends(columns, value)
     title, unit, scale = measured_of(columns, rows, value, [x, y])
     cells: dict[tuple[int, int], list[int]] = {}
     for row in rows:
@@ -240,6 +241,8 @@ def _one_map(
                 group.names.append(across.names[number])
                 group.values.append(cell)
                 if compared:
+                    ends = ends_of(columns, found[0], value, scale) if has_intervals else None
+                    group.ends.append(ends or (math.nan, math.nan))
                     group.counts.append(counts_of(columns, found[0]))
                     is_none = has_unsure and is_unsure(columns, found[0], value)
                     group.unsure.append(is_none or is_small(columns, found[0]))
@@ -258,6 +261,8 @@ def _one_map(
         axes=[across.axis, up.axis],
         measure=(value, unit),
         is_signed=compared,
+        counted="pairs" if compared else "runs",
+        over=over_of(columns, rows) if compared else "",
     )
 
 
@@ -308,7 +313,7 @@ def heatmaps_figure(data: Spread, *, title: str | None = None, size: Size | None
             axes.remove()
         panels = list(grid[: len(maps)])
         images = [
-            draw_map(axes, one, colours, digits, room, letters, hatched=hatched)
+            draw_map(axes, one, colours, digits, (room, room_up), letters, hatched=hatched)
             for axes, one in zip(panels, maps, strict=True)
         ]
         bar = log_title(data.value_title) if colours.is_log else data.value_title

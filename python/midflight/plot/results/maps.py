@@ -28,6 +28,7 @@ __all__ = [
     "draw_map",
     "hatched_side",
     "letters_pt",
+    "named_places",
     "number_words",
 ]
 
@@ -49,6 +50,12 @@ _CROWDED, _WIDE = 0.25, 8
 _BAR_IN = 0.12
 #: So many colours of the bar are looked at to find where they are dark.
 _SHADES = 100
+#: The white between two cells, in points and as a share of a cell, and the smallest cells with it.
+_BETWEEN_PT, _BETWEEN_SHARE, _LEAST_PARTED_PT = 0.8, 0.05, 6.0
+#: The most names of the columns or rows of a map.
+_MOST_NAMED = 14
+#: With fewer equal steps between names the last step is longer instead.
+_LEAST_STEPS = 3
 #: About what is beside the maps, in inches.
 _AROUND_IN = 1.5
 #: Cells on one side of 0, where there are no numbers, on light and on dark colours.
@@ -193,7 +200,7 @@ def draw_map(
     shown: Map,
     colours: Colours,
     digits: int,
-    room_pt: float,
+    room_pt: tuple[float, float],
     size: float | None,
     *,
     hatched: int,
@@ -202,7 +209,8 @@ def draw_map(
 
     Their numbers, with so many decimals, are written in letters of a size (`letters_pt`); without
     one, cells on the side of 0 that is `hatched` (`hatched_side`) are, and changes that may be none
-    have a circle. Cells without a value are grey. `room_pt` is the width of the map.
+    have a circle. Cells without a value are grey. `room_pt` is the width and the height of the
+    map.
     """
     from matplotlib.colors import LogNorm, Normalize
     from matplotlib.patches import Rectangle
@@ -227,14 +235,16 @@ def draw_map(
     fill(np.isinf(cells), _NEVER)
     if across * down <= _MOST_WRITTEN:
         # Equal neighbours are two cells.
-        for place in range(1, across):
-            axes.axvline(place - 0.5, color="white", linewidth=0.8)
-        for place in range(1, down):
-            axes.axhline(place - 0.5, color="white", linewidth=0.8)
+        for draw, count, room in zip(
+            (axes.axvline, axes.axhline), cells.T.shape, room_pt, strict=True
+        ):
+            if (wide := _between_pt(room / count)) > 0:
+                for place in range(1, count):
+                    draw(place - 0.5, color="white", linewidth=wide)
     if down > 1 and axis_places(list(shown.rows), "")[1] is not None:
         # Names are read from the top.
         axes.invert_yaxis()
-    _name_cells(axes, shown, room_pt)
+    _name_cells(axes, shown, room_pt[0])
     texts = _texts(shown, digits, signed=colours.is_signed)
     if size is None:
         for line, column in np.argwhere(np.isfinite(cells) & (hatched * cells > 0)).tolist():
@@ -257,6 +267,13 @@ def draw_map(
             color="white" if is_dark else "black",
         )
     return image
+
+
+def _between_pt(cell_pt: float) -> float:
+    """The width of the white between two cells that are so wide or high; 0 between small ones,
+    which would be a pattern of stripes.
+    """
+    return min(_BETWEEN_PT, _BETWEEN_SHARE * cell_pt) if cell_pt >= _LEAST_PARTED_PT else 0.0
 
 
 def letters_pt(
@@ -296,17 +313,33 @@ def _text_pt(shown: Map, texts: Collection[str], room_pt: tuple[float, float]) -
     return min(most, fits) if fits >= _LEAST_PT else None
 
 
+def named_places(count: int, most: int) -> list[int]:
+    """The places of so many cells in a row that are named, at most so many: the first and the last
+    one, with steps between them that are equal if that leaves enough names.
+    """
+    if count <= most or most < 2:
+        return list(range(count))[: None if count <= most else 1]
+    last = count - 1
+    least = math.ceil(last / (most - 1))
+    for step in range(least, last // _LEAST_STEPS + 1):
+        if last % step == 0:
+            return list(range(0, count, step))
+    # The last step is longer than the others.
+    return [*range(0, last - least + 1, least), last]
+
+
 def _name_cells(axes: Axes, shown: Map, room_pt: float) -> None:
     """Name the columns and rows of a map, as many as there is room for."""
     columns = [labelled(one) for one in shown.columns]
     are_names = axis_places(list(shown.columns), "")[1] is not None
     widest = max((text_width(one, 7.5) for one in columns), default=0.0)
     turned = are_names and widest > 0.95 * room_pt / len(columns)
-    across = 14 if are_names else max(1, min(14, int(room_pt / (widest + 4))))
+    room = _MOST_NAMED if are_names else int(room_pt / (widest + 4))
+    across = max(1, min(_MOST_NAMED, room))
     rows = [labelled(one) for one in shown.rows]
-    for side, names, most in ((axes.xaxis, columns, across), (axes.yaxis, rows, 14)):
-        every = max(1, math.ceil(len(names) / most))
-        side.set_ticks(range(0, len(names), every), names[::every], parse_math=False)
+    for side, names, most in ((axes.xaxis, columns, across), (axes.yaxis, rows, _MOST_NAMED)):
+        places = named_places(len(names), most)
+        side.set_ticks(places, [names[one] for one in places], parse_math=False)
     axes.tick_params(length=0)
     if turned:
         axes.tick_params(axis="x", rotation=30)

@@ -8,33 +8,23 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise, product
+from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, Unpack
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Unpack
 
 from midflight.meant import did_you_mean
-from midflight.plot.common.coincide import widths_of_joined
 from midflight.plot.common.figure import Dress, check_dress, label_axes, write_figure
 from midflight.plot.common.line_looks import (
-    few_entries,
-    line_looks,
     line_named_by,
-    schemes_apart,
-    unbroken,
 )
 from midflight.plot.common.options import as_names, check_scale
-from midflight.plot.common.place_scale import LINEAR, LOG, PlaceScale
+from midflight.plot.common.place_scale import LINEAR, LOG
 from midflight.plot.common.plain import usual_of_folder
 from midflight.plot.common.style import (
     COLUMN_IN,
     SERIES,
-    Look,
     Size,
     check_format,
-    chosen_axes,
     size_in,
     style,
 )
@@ -50,8 +40,7 @@ from midflight.plot.results.axis import (
     pooled_words,
     shown_number,
 )
-from midflight.plot.results.box_words import arrow_words, box_words, has_no_boxes
-from midflight.plot.results.boxes import draw_boxes
+from midflight.plot.results.box_words import arrow_words, box_words
 from midflight.plot.results.compared import (
     FEW,
     MEANS,
@@ -64,13 +53,6 @@ from midflight.plot.results.compared import (
     measured_of,
     over_of,
     same_words,
-    usual_ends,
-)
-from midflight.plot.results.dodge import (
-    Whiskers,
-    marker_high,
-    side_by_side_at_names,
-    whiskers_of,
 )
 from midflight.plot.results.heatmaps import heatmap_of, heatmaps_figure
 from midflight.plot.results.line_names import one_line_name
@@ -82,7 +64,6 @@ from midflight.plot.results.paired import (
     samples_of,
     source_of,
 )
-from midflight.plot.results.quartiles import mark_endless
 from midflight.plot.results.rows import (
     early_words,
     kept_text,
@@ -93,26 +74,19 @@ from midflight.plot.results.rows import (
 )
 from midflight.plot.results.samples import averaged_words, interval_words, sampling
 from midflight.plot.results.scales import (
-    beyond,
     hides,
     is_log_value,
     log_title,
-    open_edges,
     scale_of_places,
-    set_log,
-    set_places,
 )
 from midflight.plot.results.shares import (
-    LINE_PT,
     counted_axes,
     draw_shares,
     is_wide,
-    line_style,
     panels_of,
     share_words,
     shares_figure,
 )
-from midflight.plot.results.spans import Span, draw_span, takes_bands
 from midflight.plot.results.spread_data import (
     Group,
     Spread,
@@ -121,6 +95,17 @@ from midflight.plot.results.spread_data import (
     quantiles_of,
     side_by_side,
     spread_rows,
+)
+from midflight.plot.results.spread_marks import (
+    Logs,
+    cut_of,
+    draw_spread_boxes,
+    draw_spread_intervals,
+    entries_of,
+    is_cut,
+    most_pairs,
+    schemes_of,
+    spread_looks,
 )
 from midflight.plot.results.tables import (
     Columns,
@@ -135,7 +120,6 @@ from midflight.refusal import names_arguments, refusal
 from midflight.sweep_results import unit_means
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 __all__ = ["SPREADS", "Spread", "plot_spread", "spread_figure", "spread_of", "spread_rows"]
@@ -149,21 +133,6 @@ _NAMED: Mapping[str, str] = {
     "box": "boxes stand side by side, however far apart their numbers are",
     "heatmap": "the cells of a map stand side by side, however far apart their numbers are",
 }
-
-#: The room above and below a panel of boxes, in inches, about.
-_AROUND_IN = 0.9
-
-#: How the mark of a point of few pairs stands beside it.
-_FEW_HOW: Mapping[str, Any] = {
-    "textcoords": "offset points",
-    "va": "center",
-    "fontsize": 9,
-    "zorder": 6,
-}
-
-
-_Values: TypeAlias = NDArray[np.float64]
-_Ends: TypeAlias = tuple[float, float]
 
 
 @names_arguments
@@ -411,7 +380,7 @@ def _lines(
         if misses:
             detail += f"; arrows: too short, without {unfinished_words(lost)}"
         if has_intervals:
-            most = _most_pairs(groups)
+            most = most_pairs(groups)
             has_few = any(is_few(pairs, most) for group in groups for _, pairs in group.counts)
             empty = empty_words(columns, rows, by, str(x))
             few_as = left_out_words(columns, rows)
@@ -453,14 +422,14 @@ def spread_figure(
 ) -> Figure:
     """Return the figure of `plot_spread`."""
     logs = _logs(data, xscale, yscale)
-    cut = None if logs.y else _cut(data)
+    cut = None if logs.y else cut_of(data)
     detail = _detail(data, cut)
     if data.kind == "heatmap":
         return heatmaps_figure(data, title=title, size=size)
     if data.panels:
         groups = {tuple(one.key): one for panel in data.panels for one in panel.groups}
         of_all = replace(data, groups=[*groups.values()])
-        looks = dict(zip(groups, _looks(of_all), strict=True))
+        looks = dict(zip(groups, spread_looks(of_all), strict=True))
         how: Any = {"is_log": logs.x.is_log, "is_asked": xscale is not None}
         return shares_figure(data, looks, title=title, size=size, **how)
     width, height = size_in(size, _USUAL_IN)
@@ -471,11 +440,11 @@ def spread_figure(
         axes = figure.add_subplot()
         entries: dict[str, Any] = {}
         if data.kind == "interval":
-            _draw_intervals(axes, data, logs, (width, height), cut)
+            draw_spread_intervals(axes, data, logs, (width, height), cut)
         elif data.kind == "cdf":
-            draw_shares(axes, data, _looks(data), _places(data)[0], is_log=logs.x.is_log)
+            draw_shares(axes, data, spread_looks(data), _places(data)[0], is_log=logs.x.is_log)
         else:
-            entries = _draw_boxes(axes, data, logs, height)
+            entries = draw_spread_boxes(axes, data, logs, height)
         if data.kind != "cdf" and data.categories is not None:
             name_categories(axes, data.categories, width)
         label_axes(
@@ -486,7 +455,7 @@ def spread_figure(
             data.lines_title,
             title=title,
             kind=data.name or data.kind,
-            entries=entries or _entries(data),
+            entries=entries or entries_of(data),
             seen=_places(data),
             units=_units(data),
             x_refused=_NAMED.get(data.kind, "")
@@ -526,13 +495,6 @@ def _units(data: Spread) -> tuple[str, str]:
     return data.axes[0][1], data.measure[1]
 
 
-class Logs(NamedTuple):
-    """The scale of the horizontal axis, and whether that of values is logarithmic."""
-
-    x: PlaceScale = LINEAR
-    y: bool = False
-
-
 def _logs(data: Spread, xscale: str | None, yscale: str | None) -> Logs:
     """Return which axes are logarithmic: as requested, or if it suits the values."""
     check_scale("--xscale", xscale)
@@ -570,75 +532,14 @@ def _logs(data: Spread, xscale: str | None, yscale: str | None) -> Logs:
     )
 
 
-def _looks(data: Spread) -> list[Look]:
-    looks = [look for _, look, _ in _styled(data)]
-    return unbroken(looks) if data.kind == "cdf" else looks
-
-
-def _styled(data: Spread) -> list[tuple[Group, Look, int]]:
-    """What is drawn, with its look and the place of its line style in `SERIES`."""
-    if schemes := _schemes(data):
-        return schemes
-    keys, labels = [one.key for one in data.groups], [one.label for one in data.groups]
-    looks = line_looks(data.by, keys, labels)
-    return [(one, look, style) for one, (look, style) in zip(data.groups, looks, strict=True)]
-
-
-def _entries(data: Spread) -> dict[str, Any]:
-    """The entries of the legend where they are not the lines."""
-    keys = [one.key for one in data.groups]
-    if any(len(key) != len(data.by) for key in keys):
-        return {}
-    return few_entries(data.by, keys, _looks(data))
-
-
-def _step(data: Spread) -> float:
-    """The least way between two places of the axis."""
-    places = sorted({x for group in data.groups for x in group.x})
-    return min((b - a for a, b in pairwise(places)), default=1.0)
-
-
-def _dodged(data: Spread, group: Group, place: int, step: float) -> NDArray[np.float64]:
-    """The places of a group's values side by side, with this distance between two groups."""
-    aside = 0.0 if _schemes(data) else (place - (len(data.groups) - 1) / 2) * step
-    return np.array(group.x, dtype=np.float64) + aside
-
-
-def _ends_of_values(data: Spread, logs: Logs, cut: tuple[float, float] | None) -> _Ends:
-    """The ends of the axis of values of means and intervals, without its margin."""
-    bars = [interval_of(group, place) for group in data.groups for place in range(len(group.x))]
-    known = [one for bar in bars for one in bar if math.isfinite(one) and not (logs.y and one <= 0)]
-    if logs.y:
-        return min(known), max(known)
-    return cut or (min([0.0, *known]), max([0.0, *known]))
-
-
-def _whiskers(
-    data: Spread, logs: Logs, size_in: tuple[float, float], ends: _Ends, *, bands: bool
-) -> Whiskers:
-    """Where the lines of means over numbers stand, with their whiskers."""
-    width, height = size_in
-
-    def up(value: float) -> float:
-        return math.log(max(value, 1e-300)) if logs.y else value
-
-    marks = []
-    for group in data.groups:
-        bars = [interval_of(group, place) for place in range(len(group.x))]
-        each = zip(group.x, bars, strict=True)
-        marks.append([(x, up(low), up(high)) for x, (_, low, high) in each])
-    marker = marker_high(up(ends[1]) - up(ends[0]), height)
-    return whiskers_of(marks, marker, width, logs.x, bands=bands)
-
-
 def _detail(data: Spread, cut: tuple[float, float] | None = None) -> str:
     """What the marks are, and what else a legend would have."""
-    label = data.groups[0].label if _schemes(data) else ""
+    label = data.groups[0].label if schemes_of(data) else ""
     words = [*line_named_by(label, data.x_title), data.detail]
     ends = [one for group in data.groups for one in group.ends]
     # Intervals without an end, and those with ends beyond the axis.
     arrows = ["without an end"] * any(math.isinf(end) for one in ends for end in one)
-    beyond_it = [] if cut is None else [one for one in ends if _is_cut(one, cut)]
+    beyond_it = [] if cut is None else [one for one in ends if is_cut(one, cut)]
     if beyond_it:
         longest = max(beyond_it, key=lambda one: one[1] - one[0])
         # Three digits.
@@ -648,168 +549,3 @@ def _detail(data: Spread, cut: tuple[float, float] | None = None) -> str:
         arrows.append(f"beyond the axis, {most}from {far} {data.measure[1]}".rstrip())
     words.append(f"arrows: intervals {' or '.join(arrows)}" if arrows else "")
     return "; ".join(filter(None, words))
-
-
-def _most_pairs(groups: Sequence[Group]) -> int:
-    return max((pairs for group in groups for _, pairs in group.counts), default=0)
-
-
-def _is_cut(ends: tuple[float, float], cut: tuple[float, float]) -> bool:
-    return math.isfinite(ends[1] - ends[0]) and (ends[0] < cut[0] or ends[1] > cut[1])
-
-
-def _cut(data: Spread) -> tuple[float, float] | None:
-    """The ends of an axis beyond which a few long intervals of a comparison are not shown; None for
-    other figures, and if the user has chosen the ends.
-    """
-    choice = chosen_axes()
-    if data.kind != "interval" or (choice is not None and choice.ylim):
-        return None
-    means = [one for group in data.groups for values in group.values for one in known_of(values)]
-    ends = usual_ends(means, [one for group in data.groups for one in group.ends])
-    if ends is None:
-        return None
-    room = 0.08 * (ends[1] - ends[0])
-    return ends[0] - room, ends[1] + room
-
-
-def _schemes(data: Spread) -> list[tuple[Group, Look, int]]:
-    """The schemes that the axis names, if there is a single line over these."""
-    return schemes_apart(data.along, data.categories, data.groups) if data.kind != "cdf" else []
-
-
-def _draw_boxes(axes: Axes, data: Spread, logs: Logs, height_in: float) -> dict[str, Any]:
-    """Draw boxes in a figure of a height; return the entries of the legend."""
-    step = 0.8 * _step(data) / max(1, len(data.groups))
-    width = 0.775 * step
-    every = [one for group in data.groups for values in group.values for one in known_of(values)]
-    top = (1.3 if logs.y else 1.04) * max(every, default=1.0) or 1.0
-    low = min(one for one in every if one > 0) / 1.3 if logs.y else min(0.0, *every, 0.0)
-    over = beyond(low, top, is_log=logs.y)
-    choice = chosen_axes()
-    ends = next(iter(choice.ylim.values()), (low, top)) if choice is not None else (low, top)
-    room_pt = 72 * max(0.5, height_in - _AROUND_IN)
-    entries: dict[str, Any] = {}
-    for place, (group, look, number) in enumerate(_styled(data)):
-        points = np.array([quantiles_of(data, values) for values in group.values]).reshape(-1, 5)
-        x, shown = _dodged(data, group, place, step), np.minimum(points, over)
-        points_pt = room_pt * _shares(shown, ends, is_log=logs.y)
-        handle = draw_boxes(axes, group.named, look, x, shown, width, number, points_pt)
-        if group.label and handle is not None:
-            entries[group.named] = handle
-        mark_endless(axes, x, points[:, 4], top, look)
-    if logs.y:
-        set_log(axes.yaxis, low, top)
-    else:
-        axes.set_ylim(low, top)
-    if has_no_boxes(data):
-        # There are only arrows, which have no place on the axis.
-        axes.set_yticks([])
-    open_edges(axes, [*axes.lines, *axes.patches])
-    return entries
-
-
-def _shares(values: _Values, ends: tuple[float, float], *, is_log: bool) -> _Values:
-    """How far up an axis with these ends values are, in shares of it."""
-    low, top = map(math.log, ends) if is_log else ends
-    return ((np.log(np.maximum(values, ends[0])) if is_log else values) - low) / (top - low)
-
-
-def _draw_endless(axes: Axes, x: _Values, low: _Values, high: _Values, look: Look) -> None:
-    """Draw intervals without an end to the edges of the axes, with arrows there."""
-    chosen = np.isinf(low) | np.isinf(high)
-    if not chosen.any():
-        return
-    x, low, high = x[chosen], low[chosen], high[chosen]
-    bottom, top = axes.get_ylim()
-    axes.set_ylim(bottom, top)
-    axes.vlines(x, np.maximum(low, bottom), np.minimum(high, top), look.colour, linewidth=0.9)
-    for ends in (low, high):
-        sure = np.isfinite(ends)
-        axes.plot(x[sure], ends[sure], "_", color=look.colour, markersize=4.4, markeredgewidth=0.9)
-    mark_endless(axes, x, low, bottom, look, "down")
-    mark_endless(axes, x, high, top, look)
-
-
-def _joined_means(group: Group) -> list[float]:
-    """The means that a line goes through; nan where it does not."""
-    each = enumerate(group.is_short)
-    return [math.nan if short else interval_of(group, place)[0] for place, short in each]
-
-
-def _draw_intervals(
-    axes: Axes,
-    data: Spread,
-    logs: Logs,
-    size_in: tuple[float, float],
-    cut: tuple[float, float] | None,
-) -> None:
-    """Draw means and intervals."""
-    has_numbers = data.categories is None
-    has_negative = False
-    ends: list[float] = []
-    places = [x for group in data.groups for x in group.x]
-    has_short = any(one for group in data.groups for one in group.is_short)
-    most_places = max((len(group.x) for group in data.groups), default=0)
-    styled = _styled(data)
-    bands = takes_bands(most_places, has_names=not has_numbers)
-    # Means over numbers stand at their number, or a little aside; means over names side by side.
-    if has_numbers:
-        values = _ends_of_values(data, logs, cut)
-        whiskers = _whiskers(data, logs, size_in, values, bands=bands)
-        means = [(group.x, _joined_means(group)) for group in data.groups]
-        widths = widths_of_joined(means, values, LINE_PT, scale_x=logs.x, log_y=logs.y)
-    else:
-        step = 0.64 * _step(data) / (1 if _schemes(data) else max(1, len(data.groups)))
-        apart = side_by_side_at_names(step, len(data.categories or ()), size_in[0])
-        each = enumerate(styled)
-        at_names = [_dodged(data, group, place, apart.step) for place, (group, *_) in each]
-        whiskers = Whiskers(at_names, apart.cap_pt)
-        widths = [LINE_PT] * len(styled)
-    endless = []
-    has_bars = False
-    most = _most_pairs(data.groups)
-    for place, (group, look, _) in enumerate(styled):
-        at = whiskers.at[place]
-        points = np.array([interval_of(group, one) for one in range(len(group.x))]).reshape(-1, 3)
-        mean, low, high = points.T
-        if cut is not None and group.ends:
-            low[low < cut[0]] = -np.inf
-            high[high > cut[1]] = np.inf
-        sure = np.isfinite(low) & np.isfinite(high)
-        has_bars |= bool(sure.any())
-        endless.append((at, low, high, look))
-        # An interval of what cannot be negative may reach below 0.
-        # That of a comparison has the baseline at 0.
-        has_negative |= bool((mean < 0).any() or group.ends)
-        ends += points[np.isfinite(points)].tolist()
-        short = np.array(group.is_short, dtype=np.bool_)
-        span = Span(at, mean, low, high, ~short)
-        draw_span(axes, span, look, at, whiskers.cap_pt, bands=bands, lines=len(styled))
-        how = line_style(look, widths[place])
-        how |= {} if has_numbers else {"linestyle": "none"}
-        # A line of means that leave out more and more runs would fall where times grow.
-        drawn = axes.plot(at, np.where(short, np.nan, mean), label=group.named, zorder=4, **how)
-        drawn += axes.plot(at[short], mean[short], zorder=4, **{**how, "linestyle": "none"})
-        open_edges(axes, drawn)
-        for number, (_, pairs) in enumerate(group.counts if group.ends else ()):
-            if is_few(pairs, most):
-                axes.annotate(
-                    "*", (at[number], mean[number]), (3, -1), color=look.colour, **_FEW_HOW
-                )
-        above = np.where(sure, high, mean)[short]
-        mark_endless(axes, at[short], np.full(above.shape, np.inf), above, look, above_pt=6.0)
-    if logs.y:
-        known = [one for one in ends if one > 0]
-        set_log(axes.yaxis, min(known) / 1.3, 1.3 * max(known))
-    elif has_negative:
-        axes.axhline(0, color="0.3", linewidth=0.8, zorder=2)
-        if cut is not None:
-            axes.set_ylim(*cut)
-    else:
-        axes.set_ylim(0.0, (1.12 if has_short else 1.05) * max(ends, default=1.0) or 1.0)
-    for one in endless:
-        _draw_endless(axes, *one)
-    if has_numbers:
-        wide = has_bars and not bands
-        set_places(axes, places, whiskers.at, size_in[0], logs.x, wide=wide)

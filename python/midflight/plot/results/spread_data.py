@@ -25,6 +25,8 @@ __all__ = [
 
 #: The shares of values of which a box has the quantiles.
 BOX = (0.05, 0.25, 0.5, 0.75, 0.95)
+#: What a table has of a mean, beside the number of what is counted.
+_MEANS = ("mean", "low", "high", "over", "samples")
 
 
 @dataclass
@@ -160,21 +162,28 @@ def _rows(data: Spread) -> Iterator[Sequence[object]]:
         (x, x_unit), (y, y_unit) = data.axes
         # Maps beside each other have their names first.
         named = [", ".join(data.by)] if data.panels else []
-        yield (*named, x, "x_unit", y, "y_unit", "measure", "unit", "median", "runs")
+        # A cell of a comparison has a mean with its interval.
+        has_ends = any(group.ends for panel in data.panels or [data] for group in panel.groups)
+        of_cells = (*_MEANS, data.counted) if has_ends else ("median", "runs")
+        yield (*named, x, "x_unit", y, "y_unit", "measure", "unit", *of_cells)
         for panel in data.panels or [data]:
             label = [panel.name] if data.panels else []
             for group in panel.groups:
-                for name, values in zip(group.names, group.values, strict=True):
-                    median = quantiles_of(panel, values)[2]
+                for place, values in enumerate(group.values):
+                    name = group.names[place]
                     cell = (*label, name, x_unit, group.label, y_unit, *data.measure)
-                    yield (*cell, median, len(values))
+                    if has_ends:
+                        mean = interval_of(group, place)
+                        yield (*cell, *mean, data.over, *group.counts[place])
+                    else:
+                        yield (*cell, quantiles_of(panel, values)[2], len(values))
         return
     (x, x_unit), *_ = data.axes
     start: Sequence[object] = ("line", x, "x_unit", "measure", "unit")
     if data.kind == "box":
         yield (*start, "p5", "p25", "median", "p75", "p95", "runs")
     else:
-        yield (*start, "mean", "low", "high", "over", "samples", data.counted)
+        yield (*start, *_MEANS, data.counted)
     for group in data.groups:
         for place, values in enumerate(group.values):
             start = (group.label, group.names[place], x_unit, *data.measure)
