@@ -91,6 +91,7 @@ def sweep_report_html(
     """Return the report of a folder as a text of HTML."""
     from midflight.plot.common.names import column_name, within_text
     from midflight.plot.common.plain import usual_of_folder
+    from midflight.plot.common.style import labelled
     from midflight.sweep import Sweep
     from midflight.sweep_folder import check_metric
     from midflight.sweep_results import METRICS, check_has_tables
@@ -129,7 +130,7 @@ def sweep_report_html(
                 notes=summary.unmet_notes(),
                 unfinished=summary.unfinished(for_terminal=False),
                 instead=shown is not summary,
-                named=within_text(column_name(shown.metric)),
+                named=within_text(labelled(column_name(shown.metric))),
                 short=list(change_lines(shown)),
                 best=list(best_lines(shown)),
                 points=_points(shown),
@@ -331,7 +332,7 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
     several_flows = len({*columns["flow"]}) > 1
     if several_flows:
         by = ["flow", *by]
-    of = column_name(metric)
+    of = labelled(column_name(metric))
     if len(by) > 1 and _lines(columns, by) > len(SERIES):
         # Values that are compared are not pooled: the figures are of one flow.
         first = str(columns["flow"][0])
@@ -362,7 +363,8 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
         how: Any = {"value": paired.value, "x": paired.x, "by": paired.by, "samples": over}
         change = spread_of(compared_in_pairs, "interval", **how)
         baseline = labelled(str(compared_in_pairs["baseline"][0]))
-        caption = f"{column_name(metric)}: {_change_words(paired)} {baseline}, pair by pair."
+        named = labelled(column_name(metric))
+        caption = f"{named}: {_change_words(paired)} {baseline}, pair by pair."
         yield {"image": image(spread_figure(change)), "caption": caption}
     maps = [*_maps(asked, every_flow, metric, free[:2])] if len(free) >= 2 else []
     if paired is None and mapped is not None:
@@ -370,7 +372,8 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
         how["samples"] = over
         change = spread_of(compared_in_pairs, "heatmap", **how)
         baseline = labelled(str(compared_in_pairs["baseline"][0]))
-        caption = f"{column_name(metric)}: {_change_words(mapped)} {baseline}, pair by pair."
+        named = labelled(column_name(metric))
+        caption = f"{named}: {_change_words(mapped)} {baseline}, pair by pair."
         maps.insert(0, (change, caption))
     layout = shared_layout([one for one, _ in maps if one is not None])
     # What is left out has no map.
@@ -411,6 +414,7 @@ def _maps(
     and have colours of their own.
     """
     from midflight.plot.common.names import column_name
+    from midflight.plot.common.style import labelled
     from midflight.plot.results.axis import pooled_words
     from midflight.plot.results.heatmaps import map_colours, map_of
     from midflight.plot.results.rows import measured_flows
@@ -434,7 +438,7 @@ def _maps(
         # The same colour is the same value in all of them.
         every = [map_of(one) for _, data in found for one in data.panels or [data]]
         colours = map_colours(every, signed=False)
-        of = column_name(metric) + (f" of {flow}" if len(flows) > 1 else "")
+        of = labelled(column_name(metric)) + (f" of {flow}" if len(flows) > 1 else "")
         for where, one in found:
             # The caption and the names of the maps have the rows that are kept.
             pooled = pooled_words(columns, metric, {*sides, *one.by}, where)

@@ -14,7 +14,7 @@ import pytest
 
 from midflight import MidflightError, Sweep
 from midflight.cli import main
-from midflight.plot import plot_axis, plot_spread
+from midflight.plot import figure_of, plot_axis, plot_spread
 from midflight.sweep_folder import kept_comparison, read_definition
 from midflight.sweep_report import sweep_report_html
 from midflight.sweep_summary import Summary
@@ -295,3 +295,19 @@ def test_what_python_separates_is_checked() -> None:
     with pytest.raises(MidflightError, match=r'^by "handoffs\.0\.gab" is not an axis') as found:
         Sweep.of("wifi-to-lte", axes, by=["handoffs.0.gab"])
     assert found.value.name == "by"
+
+
+def test_the_time_of_counted_packets_says_how_many(tmp_path: Path) -> None:
+    axes = [f"{AT}=0.2s,0.3s,0.4s"]
+    folder = swept(tmp_path / "out", "--metric", "all_new_ns", "--set", "packets=20", axes=axes)
+    (shown,) = figure_of(plot_axis, folder).axes
+    assert " ".join(shown.get_ylabel().split()) == "Time until 20 new packets are acknowledged (s)"
+    html = sweep_report_html(folder)
+    assert "time until 20 new packets are acknowledged" in html.lower()
+    # A table alone does not know it, nor a sweep over it.
+    table = {AT: ["0.2 s", "0.3 s"], "all_new_ns": [1e9, 2e9]}
+    (shown,) = figure_of(plot_axis, table, x=AT, y="all_new_ns").axes
+    assert "the counted new packets are" in " ".join(shown.get_ylabel().split())
+    folder = swept(tmp_path / "two", "--metric", "all_new_ns", axes=["packets=10,20,40"])
+    (shown,) = figure_of(plot_axis, folder).axes
+    assert "the counted new packets are" in " ".join(shown.get_ylabel().split())

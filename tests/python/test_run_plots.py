@@ -480,6 +480,8 @@ def test_a_line_that_stands_alone_says_what_it_is() -> None:
         ("all_new_ns", "Time until the counted new packets are acknowledged"),
         ("spurious_timeouts", "Spurious timeouts"),
         ("my_own_bps", "My own"),
+        ("handoffs.0.gap_ns", "Gap of the handoff"),
+        ("links.lte.up.rate_bps", "Uplink rate of lte"),
         ("my.own", "my.own"),
     ],
 )

@@ -189,6 +189,7 @@ def plural_name(name: str) -> str:
         return _PLURALS[name]
     table, _, path = name.partition(".")
     entry, _, path = path.partition(".")
+    path = _as_axis(path)
     plural = _PLURALS.get(path)
     if plural is None or table not in _OF:
         return f"values of {short_name(name)}"
@@ -221,6 +222,8 @@ def _entry(table: str, key: str) -> str:
 
 
 def _value(path: Sequence[str]) -> str:
+    # Beside an axis stand its numbers, as handoffs.0.gap_ns.
+    path = [*path[:-1], _as_axis(path[-1])]
     known = _VALUES.get(".".join(path))
     if path[0] == "set" and not known:
         # The knobs of a scheme have their own names.
@@ -232,6 +235,11 @@ def _value(path: Sequence[str]) -> str:
 def _plain(name: str) -> str:
     name = name.replace("_", " ")
     return name[:1].upper() + name[1:]
+
+
+def _as_axis(name: str) -> str:
+    """The name of an axis whose numbers a column has, in a unit that no setting is called by."""
+    return name.removesuffix("_ns").removesuffix("_bps")
 
 
 def _without_unit(name: str) -> str:

@@ -23,6 +23,8 @@ __all__ = [
 
 #: The scheme whose name does not say its congestion control, and the setting that replaces that.
 _PLAIN, _CONTROL = "sack", "congestion"
+#: The measurement whose name does not say how many packets are counted.
+_OF_COUNTED = "all_new_ns"
 #: Congestion controls that nobody would expect by that name, by the profile.
 _CONTROLS = {"linux": "CUBIC"}
 #: Other keys of a scenario on which it depends.
@@ -202,8 +204,20 @@ def usual_of_folder(source: object) -> AbstractContextManager[None]:
     asked = _definition(source)
     if asked is None:
         return usually({})
-    labels = usual_of_axes(asked["scenario"], asked["axes"])
-    return usually({**labels, **_plain_of(asked)}, asked["axes"].values())
+    labels = {**usual_of_axes(asked["scenario"], asked["axes"]), **_plain_of(asked)}
+    return usually({**labels, **_counted(asked)}, asked["axes"].values())
+
+
+def _counted(asked: Mapping[str, Any]) -> Mapping[str, str]:
+    """The name of the time until the counted packets are acknowledged, in the results of a sweep
+    that always counts as many.
+    """
+    if "packets" in asked["axes"] or "packets" not in asked["scenario"]:
+        return {}
+    usual, count = column_name(_OF_COUNTED), asked["scenario"]["packets"]
+    named = usual.replace("the counted new packets are", f"{count} new packets are")
+    named = named.replace("1 new packets are", "1 new packet is") if count == 1 else named
+    return {usual: named, within_text(usual): within_text(named)}
 
 
 def _definition(source: object) -> dict[str, Any] | None:
