@@ -249,6 +249,31 @@ def test_a_controller_that_is_not_linuxs_of_that_name_is_noted(
     assert notes(*rfc, "flows.download.scheme=cubic") == []
 
 
+def test_a_sweep_notes_the_controllers_of_its_cells(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "cubic.toml"
+    file.write_text(
+        'links.a = { rate = "5 Mbit/s", delay = "20 ms" }\n'
+        'links.b = { rate = "5 Mbit/s", delay = "20 ms" }\n'
+        'flows.download = { size = "100 kB", scheme = "cubic" }\n'
+        'handoffs = [{ at = "0.1 s", to = "b" }]\n'
+    )
+
+    def notes(axis: str, command: str) -> str:
+        out = ["--out", str(tmp_path / f"{command}.html")]
+        forecast = {"sweep": ["--forecast"], "plot": ["--kind", "throughput"]}[command]
+        words = [command, str(file), "--axis", axis]
+        assert main([*words, *out, *forecast]) == 0
+        return capsys.readouterr().err
+
+    noted = "cubic is RFC 9438's"
+    for command in ("sweep", "plot"):
+        assert noted not in notes("flows.download.scheme=cubic-linux,freeze", command)
+        assert noted in notes("flows.download.scheme=cubic-linux,cubic", command)
+        assert noted in notes("handoffs.0.gap=1s,2s", command)
+
+
 def test_a_controller_is_a_scheme_or_a_setting(capsys: pytest.CaptureFixture[str]) -> None:
     def of(*words: str) -> dict[str, str]:
         assert main(["handoff", *PAIR, "--at", "8.2s", *words, "--csv", "-"]) == 0

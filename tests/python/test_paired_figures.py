@@ -328,3 +328,24 @@ def test_where_the_baseline_hardly_finishes_the_values_are_shown(
     text = report.read_text()
     assert "no pair counts in 2 of 3 combinations: sack (CUBIC) or freeze did not finish" in text
     assert "pair by pair." not in re.findall(r"<figcaption>(.*?)</figcaption>", text)[0]
+
+
+def test_a_note_says_why_changes_are_no_percentages(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = swept(tmp_path / "out", f"{SCHEME}=sack,freeze", f"{GAP}=0s,1s", "seed=1,2,3")
+    file = folder / "comparison.csv"
+    with file.open(newline="") as text:
+        head, *rows = list(csv.reader(text))
+    for row in rows:
+        # An interval of a percentage that reaches its end.
+        row[head.index("ratio_low")], row[head.index("ratio_high")] = "-1.2", "0.4"
+    for has_ends in (True, False):
+        if not has_ends:
+            with file.open("w", newline="") as text:
+                csv.writer(text).writerows([head, *rows])
+        capsys.readouterr()
+        assert main(["plot", str(folder), "--out", str(tmp_path / "x.png")]) == 0
+        said = capsys.readouterr().err
+        assert ("--y difference" in said) == (not has_ends)
+        assert ("unit of the measurement, not per cent" in said) == (not has_ends)

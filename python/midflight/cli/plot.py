@@ -40,7 +40,7 @@ from midflight.cli.plot_options import (
 )
 from midflight.cli.plot_results import plot_results, write_rows
 from midflight.cli.result_files import destination
-from midflight.cli.run import idle_notes, with_shorthands
+from midflight.cli.run import idle_notes_of, with_shorthands
 from midflight.cli.source import (
     DEFINITIONS,
     FigureOption,
@@ -476,9 +476,7 @@ def plot(
     if study is None and not is_question:
         plans = [*shown_run.values()] if axes else [shown_run]
         used = (with_schemes(json.loads(one.canonical), first_flow, schemes or ()) for one in plans)
-        # A setting that one of the runs uses has an effect.
-        each = [[*idle_notes(scenario)] for scenario in used]
-        idle = [said for said in each[0] if all(said in others for others in each)]
+        idle = idle_notes_of(used)
         for plan in plans:
             notes += remarks_of(plan, run=plans_of_schemes(plan, flows, schemes or (), policies))
         notes += idle

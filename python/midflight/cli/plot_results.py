@@ -157,6 +157,11 @@ def plot_results(
             "the figure shows the change of each pair, which the spread over all runs would hide: "
             f"{source} --kind {kind} {options}; --kind median shows the values"
         )
+        if asked.value is None and shown.value == "difference":
+            note(
+                "the changes have the unit of the measurement, not per cent, as the interval of at "
+                "least one percentage has no ends or reaches -100 %; --y ratio shows per cent"
+            )
         if words := curve_words(samples):
             note(words)
     elif shown != asked:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from midflight._core import Plan
     from midflight.policy import Policies
 
-__all__ = ["idle_notes", "run", "scenario_plan", "with_shorthands"]
+__all__ = ["idle_notes", "idle_notes_of", "run", "scenario_plan", "with_shorthands"]
 
 # Controllers that are not what their names mean in Linux.
 NOT_OF_LINUX = {
@@ -211,6 +211,16 @@ def scenario_plan(file: str, sets: Sequence[str] | None, policies: Policies | No
         raise UserError(f'"{file}" is not text in UTF-8: {error.reason}') from error
     except OSError as error:
         raise UserError(f'cannot read "{file}": {error.strerror or error}') from error
+
+
+def idle_notes_of(scenarios: Iterable[dict[str, Any]]) -> list[str]:
+    """Return the notes on several scenarios that are run: on each setting that none of them uses,
+    and on each controller that one of them has.
+    """
+    each = [[*idle_notes(one)] for one in scenarios]
+    known = {*NOT_OF_LINUX.values()}
+    every = dict.fromkeys(said for one in each for said in one)
+    return [said for said in every if said in known or all(said in one for one in each)]
 
 
 def idle_notes(scenario: dict[str, Any]) -> Iterator[str]:

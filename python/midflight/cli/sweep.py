@@ -23,7 +23,7 @@ from midflight.cli.options import (
     ThreadsOption,
 )
 from midflight.cli.output import QUIET_S, UserError, note, open_result, progress_display
-from midflight.cli.run import idle_notes, scenario_plan, with_shorthands
+from midflight.cli.run import idle_notes_of, scenario_plan, with_shorthands
 from midflight.remark import equal_runs, remarks_of
 from midflight.run_tables import counted
 from midflight.sweep_summary import Summary
@@ -193,7 +193,10 @@ def sweep(
     if folder.is_file():
         raise UserError(f'--out "{out}" is a file; give the name of a folder')
     noted = [*remarks_of(plan, asked.axes, run=plans_of_flows(asked))]
-    noted += idle_notes(json.loads(plan.canonical))
+    # Of the cells, not of the scenario, whose schemes no cell has if an axis replaces them.
+    of_flows = [key for key in asked.axes if key.startswith(("flows.", "set."))]
+    plans = asked.plans(of_flows) if of_flows else [plan]
+    noted += idle_notes_of(json.loads(one.canonical) for one in plans)
     if equal_runs([plan]) and asked.cells <= MOST_CHECKED:
         # An axis may have losses.
         noted.append(equal_runs(map(asked.plan, range(asked.cells))))

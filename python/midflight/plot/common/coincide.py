@@ -27,6 +27,8 @@ _LAST, _FIRST_OF_TWO, _FIRST = 0.9, 2.1, 2.5
 #: this share of the axis coincide, as seen at so many places.
 NEAR, _SHARE, _PLACES = 0.015, 0.6, 500
 
+#: The first line of results that coincide is wider than usual by this factor, at the most.
+_MOST_WIDER = 1.6
 #: The markers of a line that is twice as wide as usual are larger by this power of it.
 _MARKER_POWER = 0.45
 
@@ -118,7 +120,12 @@ def widths_of_joined(
             order = np.argsort(x)
             row[:] = np.interp(at, x[order], value[order], left=np.nan, right=np.nan)
     low, high = shown(ends, is_log=log_y)
-    return widths_of_rows(rows, NEAR * (high - low), usual_pt)
+
+    def first(_: Sequence[int], first_pt: float) -> float:
+        # A line of results that is far wider than the others would seem to be the important one.
+        return min(first_pt, _MOST_WIDER * usual_pt)
+
+    return widths_of_rows(rows, NEAR * (high - low), usual_pt, first=first)
 
 
 def usual_line(handle: Any, usual_pt: float | None = None) -> Any:

@@ -56,13 +56,16 @@ def draw_boxes(
     has no box, and one of equal values a marker. A flat box (`_are_flat`) has no hatch, which would
     hide the line of its median.
     """
+    from matplotlib.container import BarContainer
+    from matplotlib.patches import Rectangle
+
     alone = np.ptp(points, axis=1) == 0
     marker = _draw_markers(axes, label, look, x[alone], points[alone, 2])
     fill: dict[str, Any] = {"edgecolor": look.colour, "linewidth": 0.8, "zorder": 4}
     thin: dict[str, Any] = {"color": look.colour, "linewidth": 0.8, "zorder": 3}
     line: dict[str, Any] = {"solid_capstyle": "butt", "color": _darker(look.colour), "zorder": 6}
     heights, flat = points_pt[:, 3] - points_pt[:, 1], _are_flat(points_pt)
-    drawn: dict[int, Any] = {}
+    has_boxes = has_hatch = False
     for place in np.flatnonzero(~alone).tolist():
         at, (p5, q1, median, q3, p95) = x[place], points[place]
         if math.isnan(median):
@@ -74,14 +77,17 @@ def draw_boxes(
         is_line, is_flat = heights[place] < _LINE_PT, flat[place]
         colour = look.colour if is_line else lighter(look.colour, 0.3)
         hatch = None if is_flat else _HATCHES[style]
-        # A legend has the fill of a high box, if there is one.
-        rank = 2 if is_line else 1 if is_flat else 0
-        how = {"facecolor": colour, "hatch": hatch, **fill}
-        drawn.setdefault(rank, axes.bar(at, q3 - q1, width, q1, label=label, **how))
+        axes.bar(at, q3 - q1, width, q1, facecolor=colour, hatch=hatch, label=label, **fill)
+        has_boxes, has_hatch = True, has_hatch or not is_flat
         if not is_line:
             sides = [at - width / 2, at + width / 2]
             axes.plot(sides, [median] * 2, linewidth=_THIN_PT if is_flat else _MEDIAN_PT, **line)
-    return drawn[min(drawn)] if drawn else marker
+    if not has_boxes:
+        return marker
+    # In a legend all boxes are filled in the same way, also those that are drawn as lines.
+    light: Any = {"facecolor": lighter(look.colour, 0.3), **fill}
+    hatch = _HATCHES[style] if has_hatch else None
+    return BarContainer([Rectangle((0, 0), 1, 1, hatch=hatch, **light)])
 
 
 def _darker(colour: str) -> tuple[float, ...]:
