@@ -261,7 +261,7 @@ def test_a_sweep_notes_the_controllers_of_its_cells(
     )
 
     def notes(axis: str, command: str) -> str:
-        out = ["--out", str(tmp_path / f"{command}.html")]
+        out = ["--out", str(tmp_path / f"{command}.png")]
         forecast = {"sweep": ["--forecast"], "plot": ["--kind", "throughput"]}[command]
         words = [command, str(file), "--axis", axis]
         assert main([*words, *out, *forecast]) == 0
