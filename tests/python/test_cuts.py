@@ -324,3 +324,25 @@ def test_what_the_phone_still_sends_over_the_old_link_is_in_no_mean_of_the_new_o
     assert line.time_s[first] == pytest.approx(drained + 1e-9)
     # The new link has 384 kbit/s.
     assert line.value[first] < 0.384
+
+
+def test_a_call_has_the_same_throughput_from_its_opening_to_its_end() -> None:
+    """Intervals that are cut begin with its opening, and end with the time of its last packet."""
+    call = Scenario(
+        links={"wifi": Link(preset="wifi")},
+        flows={"call": Flow(workload="call", set={"call_length": "4 s"})},
+        end="6 s",
+    )
+    (panel,) = shown_panels(watch(call, kinds=["throughput"]), ["throughput"])[1]
+    (line,) = (one for one in panel.curves if one.draw == "steps" and one.of_intervals)
+    assert line.time_s[0] == 0
+    assert line.value == pytest.approx(np.full(len(line.value), np.median(line.value)), rel=0.05)
+
+
+def test_objects_of_a_page_are_told_apart_below_the_rate_of_the_link() -> None:
+    (panel,) = shown_panels(watch("web-page", kinds=["throughput"]), ["throughput"])[1]
+    assert panel.detail == "means of 0.02 s"
+    (line,) = (one for one in panel.curves if one.draw == "steps" and one.of_intervals)
+    # The last burst is on the link alone. A packet more or less is more than half a per cent.
+    assert 0.9 * 50 < line.value[-1] < 1.005 * 50
+    assert line.value.max() < 1.005 * 50

@@ -236,8 +236,28 @@ def test_the_interval_follows_the_round_trip_of_the_time_shown() -> None:
         window: shown_panels(runs, ["throughput"], *window)[1][0].detail
         for window in ((0.0, 2.0), (2.5, 6.0))
     }
-    # A round trip is 10 to 20 ms on the fast link, and more than 120 ms on the slow one.
-    assert detail == {(0.0, 2.0): "means of 0.05 s", (2.5, 6.0): "means of 0.2 s"}
+    # A round trip is 10 to 30 ms on the fast link, and more than 120 ms on the slow one. There a
+    # flow has the link for a part of each of its round trips of 153 ms, and an interval has two.
+    assert detail == {(0.0, 2.0): "means of 0.03 s", (2.5, 6.0): "means of 0.306 s"}
+
+
+def test_means_of_a_window_in_bursts_have_whole_round_trips() -> None:
+    """A window grows slowly on a satellite, and so do means of whole round trips; those of other
+    intervals have one burst and two by turns.
+    """
+    links = {"lte": Link(preset="lte"), "satellite": Link(rate="20 Mbit/s", delay="300 ms")}
+    away = Handoff(at="1 s", to="satellite", gap="3 s")
+    flows = {"a": Flow(size="10 MB", scheme="sack")}
+    runs = watch(Scenario(links=links, flows=flows, handoffs=[away], end="600 s"))
+    kept = runs[0].flows[0]
+    trips = kept.values("rtt_sample")[kept.times("rtt_sample") > 7e9]
+    for begin in (4.0, None):
+        (panel,) = shown_panels(runs, ["throughput"], begin)[1]
+        assert panel.detail == f"means of {trips.min():.3g} s"
+        (line,) = (one for one in panel.curves if one.label == runs[0].labels[0])
+        means = line.value[(line.time_s > 7) & (line.time_s < 15)]
+        assert len(means) > 10
+        assert (np.diff(means) > -0.1).all()
 
 
 def test_the_end_of_a_fast_link_does_not_make_the_axis_logarithmic() -> None:

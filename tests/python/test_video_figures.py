@@ -150,14 +150,19 @@ def test_narrow_segments_have_means_of_whole_ones_by_a_fine_recording(tmp_path: 
         assert panel.detail == said
 
 
-def test_a_page_that_asks_for_one_object_after_the_other_has_means_of_two() -> None:
-    """The flow is on and off; with all requests at once it is not, nor does a part show many."""
+def test_objects_that_are_asked_for_one_after_the_other_are_seen_or_have_means_of_two() -> None:
+    """The flow is on and off; with all requests at once it is not. In a narrow figure the bursts
+    would be a comb.
+    """
     kinds = ["throughput", "queue"]
     (run,) = watch("web-page", kinds=kinds)
     begins, ends = objects_of(run.flows[0])[1:]
     assert cycle_of(run.flows[0]) == np.median(np.diff(begins)) == pytest.approx(0.086, abs=1e-3)
     assert (begins[1:] == ends[:-1]).all()
     _, (rate, queue) = shown_panels([run], kinds)
+    assert rate.detail == "means of 0.02 s"
+    assert queue.detail.startswith("means of 0.01 s, ")
+    _, (rate, queue) = shown_panels([run], kinds, size="single")
     assert rate.detail == "means of 0.2 s"
     assert queue.detail.startswith("means of 0.2 s, ")
     _, (part,) = shown_panels([run], ["throughput"], 1.8, 2.2)

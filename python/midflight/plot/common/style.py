@@ -372,7 +372,11 @@ LOOKS: Mapping[str, Look] = {
     "solid-light square": Look(LIGHT, "-", "s", True, 3.9),
 }
 
-_TIE = ((-1.0, -0.85), (1.0, 0.85), (1.0, -0.85), (-1.0, 0.85), (-1.0, -0.85))
+#: Half of a disc, on its flat side.
+_DOME = (
+    *((1.0, -0.8), (0.9, 0.03), (0.55, 0.64), (0.0, 0.85)),
+    *((-0.55, 0.64), (-0.9, 0.03), (-1.0, -0.8), (1.0, -0.8)),
+)
 #: The looks of many lines, in the order in which they are used. No colour, line style or marker
 #: occurs twice. No marker is that of an event (`midflight.plot.over_time.marks`), nor an upright or
 #: flat bar, which among boxes and whiskers would be a range. The colours are those of Okabe and Ito
@@ -384,7 +388,7 @@ SERIES: Sequence[Look] = (
     Look("#e69f00", _DASH, "s", False, 3.9),
     Look("#009e73", _DOT, "D", True, 3.6),
     Look("#cc79a7", (0, (6.0, 1.4, 1.2, 1.4)), "p", False, 4.8),
-    Look("#000000", (0, (2.0, 1.2)), _TIE, True, 4.8),
+    Look("#000000", (0, (2.0, 1.2)), _DOME, True, 4.8),
     Look("#d55e00", (0, (7.0, 1.4)), "*", True, 6.2),
     Look("#56b4e9", (0, (5.0, 1.2, 1.2, 1.2, 1.2, 1.2)), "<", False, 4.8),
     Look("#7700dd", (0, (8.0, 1.4, 3.0, 1.4)), ">", True, 4.8),

@@ -117,10 +117,13 @@ def stalls_of(flow: History) -> list[tuple[float, float]]:
 
 
 class Call(NamedTuple):
-    """A call in a scenario, in seconds: its deadline, and for how long it makes frames."""
+    """A call in a scenario, in seconds: its deadline, for how long it makes frames, and how often;
+    0 if that is not known.
+    """
 
     deadline_s: float
     length_s: float
+    interval_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -173,7 +176,8 @@ def calls_of(source: RunSource, policies: Policies | None = None) -> Mapping[str
     """Return what a scenario says of its calls, by the flows' names."""
     deadlines = _times_of(source, policies, "call", "call_deadline")
     lengths = _times_of(source, policies, "call", "call_length")
-    return {name: Call(deadlines[name], lengths[name]) for name in deadlines}
+    every = _times_of(source, policies, "call", "call_interval")
+    return {name: Call(deadlines[name], lengths[name], every[name]) for name in deadlines}
 
 
 def segments_of(source: RunSource, policies: Policies | None = None) -> Mapping[str, float]:

@@ -17,7 +17,7 @@ __all__ = ["MOST_ROWS", "with_room", "without_many", "without_overlaps"]
 #: nearer ones are drawn, and counted.
 _APART = 1.2
 _TIMEOUTS: Sequence[Draw] = ("timeout", "spurious")
-_TIMEOUTS_APART = 0.3
+_TIMEOUTS_APART = 0.9
 #: The least length of a step that stands alone, in points.
 _LEAST_STEP_PT = 1.0
 #: Rows of marks of more lines than this would take half of a panel.

@@ -30,6 +30,7 @@ __all__ = [
     "held_in",
     "inside",
     "is_alone",
+    "longest",
     "nice",
 ]
 
@@ -476,3 +477,8 @@ def averaged(rate: Curve, edges: Values) -> Curve:
 def is_alone(runs: Sequence[WatchedRun]) -> bool:
     """Whether a figure has one line."""
     return sum(len(one.flows) for one in runs) == 1
+
+
+def longest(runs: Sequence[WatchedRun]) -> WatchedRun:
+    """The run that ends last."""
+    return max(runs, key=lambda one: one.end_ns)

@@ -28,7 +28,6 @@ from midflight.plot.over_time.application_panels import (
 from midflight.plot.over_time.applications import (
     OF_APPLICATIONS,
     calls_of,
-    cycle_of,
     has_events,
     segments_of,
 )
@@ -42,6 +41,7 @@ from midflight.plot.over_time.curves import (
     each_line,
     inside,
     is_alone,
+    longest,
     nice,
 )
 from midflight.plot.over_time.drained import cuts_of_arrivals, cuts_of_round_trips
@@ -57,6 +57,7 @@ from midflight.plot.over_time.history import (
     usual_flow,
     usual_of,
 )
+from midflight.plot.over_time.intervals import LEAST_INTERVALS, usual_interval
 from midflight.plot.over_time.link_rates import rate_in_use, rates_of
 from midflight.plot.over_time.marks import GROUPS, check_marks, timeouts
 from midflight.plot.over_time.queues import queue_panel
@@ -123,28 +124,10 @@ _OF_INTERVALS = "rtt_sample"
 
 #: Of several runs all flows are shown if these are no more lines.
 _MOST_ALL = 6
-#: A rate that changes so often follows a recording. An inch of a panel has no more than so many of
-#: its intervals: with one line, and with several, which cover each other.
-_MANY_CHANGES = 20
-_MOST_PER_IN, _MOST_OF_SEVERAL = 150, 60
-#: Otherwise an inch has no more than so many.
-_PER_IN = 28
-#: A link that is in use for less than this share of the time shown has no say in how long they are.
-_LEAST_USE = 0.1
-#: Intervals fit the changes of a rate if more than this share of them is at their edges.
-_MOST_FIT = 0.9
-#: However long a round trip is, a figure has so many intervals.
-_LEAST_INTERVALS = 20
+#: An interval begins no longer before its first data than this share of it.
+_MOST_EARLY = 0.05
 #: However short requested intervals are, a figure has no more, many for each of its pixels.
 _MOST_INTERVALS = 100_000
-#: Of a video's segment an interval of means has so much at the most, or whole ones.
-_MOST_OF_SEGMENT = 0.1
-#: Narrower segments have no means of parts of them, in inches.
-_LEAST_SEGMENT_IN = 0.18
-#: The means of objects that are requested one after the other are no fewer than these.
-_LEAST_CYCLES = 8
-#: Slopes that differ by less than this share are the same.
-_STRAIGHT = 0.02
 
 
 def watch(
@@ -363,20 +346,9 @@ def panels_of(
     curves, unless they `may_lack` them.
     """
     check_interval(interval_s, window, longest(runs).end_ns / NS_PER_S)
-    several = sum(len(one.flows) for one in runs) > 1
-    most = width_in * (_MOST_OF_SEVERAL if several else _MOST_PER_IN)
-    usual = _usual_interval(longest(runs), window, width_in * _PER_IN, most)
-    lengths = (run.segments.get(flow.flow) for run, flow, _ in each_line(runs))
-    segments = sorted({one for one in lengths if one})
-    shown_s = min(window[1], longest(runs).end_ns / NS_PER_S) - window[0]
-    cycles = [cycle_of(flow) for run, flow, _ in each_line(runs) if run.workload_of(flow) == "web"]
-    narrow_s = _LEAST_SEGMENT_IN / width_in * shown_s
-    usual = _of_whole_segments(segments, usual, narrow_s)
-    of_cycles = _of_cycles(max(cycles, default=0.0), usual, narrow_s, shown_s)
-    interval = interval_s or of_cycles
-    # A queue that is full and empty in each segment of a video would be a comb.
-    has_segments = len(segments) > 0 and usual >= segments[0]
-    is_fixed = interval_s is not None or has_segments or of_cycles > usual
+    usual = usual_interval(runs, window, width_in)
+    interval = interval_s or usual.length_s
+    is_fixed = interval_s is not None or usual.is_fixed
     marked = check_marks(marks)
     left_out = {
         draw
@@ -424,102 +396,6 @@ def check_interval(interval_s: float | None, window: tuple[float, float], end_s:
         )
 
 
-def _usual_interval(
-    run: WatchedRun, window: tuple[float, float], count: float, most: float
-) -> float:
-    """The interval of means, in seconds, of which a window has `count` or fewer. If the rate of the
-    link in use changes all the time, as with a recording, it is the interval of these changes, if
-    that is shorter than the usual one and there are no more than `most`.
-
-    A rate with an even slope changes where the slope ends.
-    """
-    shown = window[1] - window[0]
-    trip = _longest_trip(run, window)
-    usual = nice(max(shown / count, min(trip, shown / _LEAST_INTERVALS)))
-    rate = rate_in_use(run, window)
-    sampled = run.sampled(next(iter(run.access.values())), "time_ns")
-    between = float(np.median(np.diff(sampled))) / NS_PER_S if len(sampled) > 1 else 0.0
-    is_recorded = not {*run.access.values()}.isdisjoint(run.recorded_rates)
-    if is_recorded:
-        # Its changes are known as they happen, and not from the next sample on.
-        between = 0.0
-    at = _corners(rate.time_s, rate.value, 1.5 * between)
-    many = len(at) >= _MANY_CHANGES
-    if not many and not (is_recorded and len(at) > 2):
-        return usual
-    step = float(np.median(np.diff(at))) - between
-    if step < usual:
-        return min(usual, nice(max(step, trip, shown / most))) if many else usual
-    # No interval has parts of two steps of the recording.
-    shorter = (usual, nice(0.4 * usual), nice(0.4 * nice(0.4 * usual)))
-    near = 2 * between + 1e-6
-
-    def fits(one: float) -> bool:
-        aside = np.abs(at[1:-1] - one * np.round(at[1:-1] / one))
-        return float(np.mean(aside <= near)) > _MOST_FIT
-
-    return next((one for one in shorter if one >= max(trip, shown / most) and fits(one)), usual)
-
-
-def _longest_trip(run: WatchedRun, window: tuple[float, float]) -> float:
-    """The round trip, in seconds, of the slowest link that is in use for a good part of a window:
-    means of less than that show the bursts of a window, and no throughput. What waits in a queue
-    arrives without bursts, so that the shortest one of each link counts.
-    """
-    least = _LEAST_USE * (window[1] - window[0])
-    trips = [0.0]
-    for begin, end in _uses(run, window):
-        for flow in run.flows if end - begin >= least else ():
-            seen = inside(flow.times("rtt_sample") / NS_PER_S, (begin, end))
-            if seen.stop > seen.start:
-                trips.append(float(flow.values("rtt_sample")[seen].min()))
-    return max(trips)
-
-
-def _uses(run: WatchedRun, window: tuple[float, float]) -> Iterator[tuple[float, float]]:
-    """From when to when each link is in use in a window, in seconds."""
-    for one in run.stretches:
-        begin, end = max(one.from_ns / NS_PER_S, window[0]), min(one.until_ns / NS_PER_S, window[1])
-        if one.link and begin < end:
-            yield begin, end
-
-
-def _of_whole_segments(segments: Sequence[float], interval: float, narrow_s: float) -> float:
-    """An interval of means that has whole segments of videos of these lengths, or is much shorter
-    than these, if they are not narrow: means of half a segment of a flow that is on and off would
-    depend on where they begin, and many narrow bursts be a comb.
-    """
-    for segment in segments:
-        if segment < narrow_s or interval > _MOST_OF_SEGMENT * segment * (1 + 1e-9):
-            interval = segment * math.ceil(interval / segment - 1e-9)
-    return interval
-
-
-def _of_cycles(cycle: float, interval: float, narrow_s: float, shown_s: float) -> float:
-    """An interval of means that has about two of the cycles of a flow that is on and off, or is
-    much shorter than these, if they are not narrow; of few cycles it is as it was.
-    """
-    if not cycle or (cycle >= narrow_s and interval <= _MOST_OF_SEGMENT * cycle):
-        return interval
-    found = nice(2 * cycle)
-    return max(interval, found) if _LEAST_CYCLES * found <= shown_s else interval
-
-
-def _corners(time_s: Values, value: Values, near_s: float) -> Values:
-    """The times at which a value of steps changes, without those on a straight slope, whose steps
-    are no further apart than `near_s`.
-    """
-    if len(time_s) < 3:
-        return time_s
-    apart = np.diff(time_s)
-    slope = np.diff(value) / np.maximum(apart, 1e-12)
-    change: Values = np.abs(np.diff(slope))
-    is_corner = change > _STRAIGHT * np.maximum(np.abs(slope[1:]), np.abs(slope[:-1]))
-    is_far = np.maximum(apart[1:], apart[:-1]) > near_s
-    found: Values = time_s[np.concatenate([[True], is_corner | is_far, [True]])]
-    return found
-
-
 #: Why the lines of a kind may have no values in the whole run.
 _UNTOLD: Mapping[str, str] = {
     "rates": "no pacing rate and no samples of the delivery rate (BBR has both)",
@@ -554,7 +430,7 @@ def _lacks(
         return []
     whole = (0.0, max(longest(runs).end_ns / NS_PER_S, 1e-6))
     # A short window has fine intervals, of which a whole run would have millions.
-    ever = lines_of(_KINDS[panel.kind](runs, whole, max(interval, whole[1] / _LEAST_INTERVALS)))
+    ever = lines_of(_KINDS[panel.kind](runs, whole, max(interval, whole[1] / LEAST_INTERVALS)))
     why: dict[str, list[str]] = {}
     for how in named:
         key = how["flow"], how["scheme"]
@@ -565,11 +441,6 @@ def _lacks(
     for reason, labels in why.items():
         words.append(f"{panel.kind}: {', '.join(labels)}: {reason}")
     return words
-
-
-def longest(runs: Sequence[WatchedRun]) -> WatchedRun:
-    """The run that ends last."""
-    return max(runs, key=lambda one: one.end_ns)
 
 
 def _throughput(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
@@ -584,7 +455,7 @@ def _throughput(runs: Sequence[WatchedRun], window: tuple[float, float], interva
         edges = _edges(run, flow, window, interval)
         if len(edges) > 1:
             sums, _ = np.histogram(at, bins=edges, weights=bits)
-            means = sums / np.diff(edges) / 1e6
+            means = sums / _lengths(run, flow, at, edges) / 1e6
             # The last one holds to the end of its interval.
             value = np.append(means, means[-1])
             line = Curve(draw="steps", time_s=edges, value=value, of_intervals=True, **how)
@@ -603,14 +474,45 @@ def _edges(run: WatchedRun, flow: History, window: tuple[float, float], interval
     interval. A mean across these would be seen before its data arrive.
     """
     begin, silent, again = silences(flow, window)
+    if (opened := _opened(run, flow)) is not None:
+        begin = max(window[0], min(begin, opened))
     cuts = np.array(at := cuts_of_arrivals(run, flow))
     own = [
-        one
+        _received(flow, one, _MOST_EARLY * interval)
         for one in again[silent > interval].tolist()
         if not (np.abs(cuts - one) < LEAST_SHARE * interval).any()
     ]
     ends = sorted([*at, begin, *own])
     return bin_edges((begin, window[1]), interval, flow.end_ns / NS_PER_S, ends)
+
+
+def _received(flow: History, at: float, most: float) -> float:
+    """From when on the data of a flow were received that arrive at an instant and follow a silence:
+    as long before as the next ones arrive later, if that is not longer than `most`. In a burst from
+    the first arrival on would be one packet more than the link carries in that time.
+    """
+    arrivals = flow.times("rcv") / NS_PER_S
+    behind = int(np.searchsorted(arrivals, at, side="right"))
+    if behind == len(arrivals) or arrivals[behind] - at > most:
+        return at
+    return 2 * at - float(arrivals[behind])
+
+
+def _opened(run: WatchedRun, flow: History) -> float | None:
+    """When a flow opened that sends as much in all times, in seconds: a call; None of others."""
+    sent = flow.sent_ns("rcv") if run.workload_of(flow) == "call" else np.empty(0)
+    return float(np.nanmin(sent)) / NS_PER_S if len(sent) and not np.isnan(sent).all() else None
+
+
+def _lengths(run: WatchedRun, flow: History, arrivals_s: Values, edges: Values) -> Values:
+    """The times that the means of intervals are over: their lengths, and of the last one of a call,
+    which ends with a frame, that for which its frames are.
+    """
+    lengths: Values = np.diff(edges)
+    frame_s = run.calls[flow.flow].interval_s if flow.flow in run.calls else 0.0
+    if frame_s and len(arrivals_s) and edges[-1] >= arrivals_s[-1]:
+        lengths[-1] = frame_s * math.ceil(lengths[-1] / frame_s - 1e-6)
+    return lengths
 
 
 def _timed(

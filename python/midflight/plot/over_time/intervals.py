@@ -1,0 +1,223 @@
+"""The usual length of the intervals of means over time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from midflight.plot.over_time.applications import cycle_of
+from midflight.plot.over_time.curves import (
+    Values,
+    WatchedRun,
+    each_line,
+    inside,
+    longest,
+    nice,
+)
+from midflight.plot.over_time.history import NS_PER_S, History
+from midflight.plot.over_time.link_rates import rate_in_use
+
+__all__ = ["LEAST_INTERVALS", "Usual", "usual_interval"]
+
+#: A rate that changes so often follows a recording. An inch of a panel has no more than so many of
+#: its intervals: with one line, with two, and with more, which cover each other.
+_MANY_CHANGES = 20
+_MOST_PER_IN, _MOST_OF_TWO, _MOST_OF_SEVERAL = 150, 60, 14
+#: Otherwise an inch has no more than so many.
+_PER_IN = 28
+#: A link that is in use for less than this share of the time shown has no say in how long they are.
+_LEAST_USE = 0.1
+#: Intervals fit the changes of a rate if more than this share of them is at their edges.
+_MOST_FIT = 0.9
+#: However long a round trip is, a figure has so many intervals.
+LEAST_INTERVALS = 20
+#: Of a video's segment an interval of means has so much at the most, or whole ones.
+_MOST_OF_SEGMENT = 0.1
+#: Narrower segments have no means of parts of them, in inches.
+_LEAST_SEGMENT_IN = 0.18
+#: The means of objects that are requested one after the other, or of whole round trips, are no
+#: fewer than these.
+_LEAST_CYCLES = 8
+#: Of so many frames of a call one more or less is hardly seen.
+_MANY_FRAMES = 20
+#: A cycle that is no narrower has at least so many means.
+_OF_CYCLE = 3
+#: Slopes that differ by less than this share are the same.
+_STRAIGHT = 0.02
+#: An interval with fewer round trips of a flow that sends in bursts has whole ones.
+_FEW_TRIPS = 6
+#: A flow sends in bursts if this share of the time is in pauses that are longer than this share of
+#: a round trip, and shorter than two: longer ones are stalls.
+_IN_PAUSES, _LEAST_PAUSE, _MOST_PAUSE = 0.5, 0.2, 2.0
+
+
+class Usual(NamedTuple):
+    """The length of intervals in seconds, and whether it is also that of queues."""
+
+    length_s: float
+    is_fixed: bool
+
+
+def usual_interval(
+    runs: Sequence[WatchedRun], window: tuple[float, float], width_in: float
+) -> Usual:
+    """The usual interval of means of a figure of this width."""
+    lines = sum(len(one.flows) for one in runs)
+    most = width_in * (_MOST_PER_IN, _MOST_OF_TWO, _MOST_OF_SEVERAL)[min(lines, 3) - 1]
+    usual = _of_links(runs, window, width_in * _PER_IN, most)
+    lengths = (run.segments.get(flow.flow) for run, flow, _ in each_line(runs))
+    segments = sorted({one for one in lengths if one})
+    shown_s = min(window[1], longest(runs).end_ns / NS_PER_S) - window[0]
+    cycles = [cycle_of(flow) for run, flow, _ in each_line(runs) if run.workload_of(flow) == "web"]
+    narrow_s = _LEAST_SEGMENT_IN / width_in * shown_s
+    usual = _of_whole_segments(segments, usual, narrow_s)
+    of_cycles = _of_cycles(max(cycles, default=0.0), usual, narrow_s, shown_s)
+    of_frames = (
+        run.calls[flow.flow].interval_s
+        for run, flow, _ in each_line(runs)
+        if flow.flow in run.calls
+    )
+    found = _of_whole_frames(max(of_frames, default=0.0), of_cycles)
+    # A queue that is full and empty in each segment of a video would be a comb.
+    has_segments = len(segments) > 0 and usual >= segments[0]
+    return Usual(found, has_segments or of_cycles > usual)
+
+
+def _of_links(
+    runs: Sequence[WatchedRun], window: tuple[float, float], count: float, most: float
+) -> float:
+    """The interval of means, in seconds, of which a window has `count` or fewer. If the rate of the
+    link in use changes all the time, as with a recording, it is the interval of these changes, if
+    that is shorter than the usual one and there are no more than `most`.
+
+    A rate with an even slope changes where the slope ends.
+    """
+    run, shown = longest(runs), window[1] - window[0]
+    trip = max([0.0, *_trips(run, window)])
+    least = max(shown / count, min(trip, shown / LEAST_INTERVALS))
+    usual = _of_whole_trips(runs, window, least)
+    rate = rate_in_use(run, window)
+    sampled = run.sampled(next(iter(run.access.values())), "time_ns")
+    between = float(np.median(np.diff(sampled))) / NS_PER_S if len(sampled) > 1 else 0.0
+    is_recorded = not {*run.access.values()}.isdisjoint(run.recorded_rates)
+    if is_recorded:
+        # Its changes are known as they happen, and not from the next sample on.
+        between = 0.0
+    at = _corners(rate.time_s, rate.value, 1.5 * between)
+    many = len(at) >= _MANY_CHANGES
+    if not many and not (is_recorded and len(at) > 2):
+        return usual
+    step = float(np.median(np.diff(at))) - between
+    if many:
+        usual = max(usual, nice(shown / most))
+    if step < usual:
+        return min(usual, nice(max(step, trip, shown / most))) if many else usual
+    # No interval has parts of two steps of the recording.
+    shorter = (usual, nice(0.4 * usual), nice(0.4 * nice(0.4 * usual)))
+    near = 2 * between + 1e-6
+
+    def fits(one: float) -> bool:
+        aside = np.abs(at[1:-1] - one * np.round(at[1:-1] / one))
+        return float(np.mean(aside <= near)) > _MOST_FIT
+
+    return next((one for one in shorter if one >= max(trip, shown / most) and fits(one)), usual)
+
+
+def _trips(
+    run: WatchedRun, window: tuple[float, float], *, in_bursts: bool = False
+) -> Iterator[float]:
+    """The round trips, in seconds, of the flows on each link that is in use for a good part of a
+    window: means of less than these show the bursts of a window, and no throughput. What waits in a
+    queue arrives without bursts, so that the shortest one of each link counts. They may be those of
+    flows that send `in_bursts`.
+    """
+    least = _LEAST_USE * (window[1] - window[0])
+    for begin, end in _uses(run, window):
+        for flow in run.flows if end - begin >= least else ():
+            seen = inside(flow.times("rtt_sample") / NS_PER_S, (begin, end))
+            if seen.stop > seen.start:
+                trip = float(flow.values("rtt_sample")[seen].min())
+                if not in_bursts or _has_bursts(run, flow, (begin, end), trip):
+                    yield trip
+
+
+def _has_bursts(run: WatchedRun, flow: History, use: tuple[float, float], trip: float) -> bool:
+    """Whether data of a flow that always has some arrive in bursts, each a part of a round trip."""
+    if run.workload_of(flow) not in (None, "", "bulk"):
+        return False
+    at = flow.times("rcv") / NS_PER_S
+    gaps = np.diff(at[inside(at, use)])
+    gaps = gaps[gaps < _MOST_PAUSE * trip]
+    return float(gaps[gaps > _LEAST_PAUSE * trip].sum()) > _IN_PAUSES * float(gaps.sum())
+
+
+def _of_whole_trips(runs: Sequence[WatchedRun], window: tuple[float, float], least: float) -> float:
+    """An interval of `least` seconds or longer: a round number, or if a flow sends a window of data
+    at once and that has few round trips, whole ones. The means of others would have one burst and
+    two by turns.
+    """
+    usual = nice(least)
+    trip = max((one for run in runs for one in _trips(run, window, in_bursts=True)), default=0.0)
+    if not usual / _FEW_TRIPS < trip <= (window[1] - window[0]) / _LEAST_CYCLES:
+        return usual
+    return float(f"{trip * math.ceil(least / trip * (1 - 1e-9)):.3g}")
+
+
+def _uses(run: WatchedRun, window: tuple[float, float]) -> Iterator[tuple[float, float]]:
+    """From when to when each link is in use in a window, in seconds."""
+    for one in run.stretches:
+        begin, end = max(one.from_ns / NS_PER_S, window[0]), min(one.until_ns / NS_PER_S, window[1])
+        if one.link and begin < end:
+            yield begin, end
+
+
+def _of_whole_segments(segments: Sequence[float], interval: float, narrow_s: float) -> float:
+    """An interval of means that has whole segments of videos of these lengths, or is much shorter
+    than these, if they are not narrow: means of half a segment of a flow that is on and off would
+    depend on where they begin, and many narrow bursts be a comb.
+    """
+    for segment in segments:
+        if segment < narrow_s or interval > _MOST_OF_SEGMENT * segment * (1 + 1e-9):
+            interval = segment * math.ceil(interval / segment - 1e-9)
+    return interval
+
+
+def _of_whole_frames(frame_s: float, interval: float) -> float:
+    """An interval of means that has whole frames of a call, or many: others have one more or less
+    by turns.
+    """
+    if not frame_s or interval >= _MANY_FRAMES * frame_s:
+        return interval
+    return float(f"{frame_s * math.ceil(interval / frame_s - 1e-9):.3g}")
+
+
+def _of_cycles(cycle: float, interval: float, narrow_s: float, shown_s: float) -> float:
+    """An interval of means that has about two of the cycles of a flow that is on and off, or if
+    they are not narrow a part of one; of few narrow ones it is as it was.
+    """
+    if not cycle:
+        return interval
+    if cycle >= narrow_s:
+        # These show when its data arrive.
+        most = cycle / _OF_CYCLE
+        return min(interval, found if (found := nice(most)) <= most else nice(most / 2))
+    found = nice(2 * cycle)
+    return max(interval, found) if _LEAST_CYCLES * found <= shown_s else interval
+
+
+def _corners(time_s: Values, value: Values, near_s: float) -> Values:
+    """The times at which a value of steps changes, without those on a straight slope, whose steps
+    are no further apart than `near_s`.
+    """
+    if len(time_s) < 3:
+        return time_s
+    apart = np.diff(time_s)
+    slope = np.diff(value) / np.maximum(apart, 1e-12)
+    change: Values = np.abs(np.diff(slope))
+    is_corner = change > _STRAIGHT * np.maximum(np.abs(slope[1:]), np.abs(slope[:-1]))
+    is_far = np.maximum(apart[1:], apart[:-1]) > near_s
+    found: Values = time_s[np.concatenate([[True], is_corner | is_far, [True]])]
+    return found
