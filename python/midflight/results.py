@@ -17,6 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from midflight.refusal import refusal
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas
 
 __all__ = [
@@ -214,14 +216,24 @@ def jain(values: ArrayLike) -> float:
     return float(data.sum()) ** 2 / squares if squares != 0 else float("nan")
 
 
+#: The attribute of a DataFrame with the folder of the sweep whose results it has.
+FOLDER = "midflight_folder"
+
+
 class Columns:
     """Columns of equal length by name, with the methods of the core's tables.
 
     Columns given as a function are computed when they are first used.
     """
 
-    def __init__(self, columns: Mapping[str, list[Any] | Callable[[], list[Any]]]) -> None:
+    def __init__(
+        self,
+        columns: Mapping[str, list[Any] | Callable[[], list[Any]]],
+        folder: Path | None = None,
+    ) -> None:
         self._columns = dict(columns)
+        #: The folder of the sweep whose results these are; it has the names of figures.
+        self.folder = folder
 
     @property
     def column_names(self) -> list[str]:
@@ -242,7 +254,10 @@ class Columns:
 
     def to_pandas(self) -> pandas.DataFrame:
         """The columns as a DataFrame; `MidflightError` if pandas is not installed."""
-        return data_frame(self)
+        frame = data_frame(self)
+        if self.folder is not None:
+            frame.attrs[FOLDER] = str(self.folder)
+        return frame
 
     def _values(self, name: str) -> list[Any]:
         values = self._columns[name]

@@ -90,7 +90,8 @@ def read_table(path: Path, axes: Mapping[str, Sequence[str]]) -> Columns:
         of = plain_text if kind is str else kind
         return [of(cell) if cell else None for cell in cells[place]]
 
-    return Columns({name: partial(column, place) for place, name in enumerate(names)})
+    columns = {name: partial(column, place) for place, name in enumerate(names)}
+    return Columns(columns, path.parent)
 
 
 def write_parquet(path: Path, axes: Mapping[str, Sequence[str]]) -> None:

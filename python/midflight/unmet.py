@@ -174,7 +174,10 @@ def met_handoff(
 
 def _text(value: object) -> str:
     """A cell of a table as its CSV file has it."""
-    return "" if value is None or value != value else str(value)
+    if value is None or value != value:
+        return ""
+    # Integers of a column with missing values are floats.
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def unmet_cells(path_changes: PathChanges, folder: Path) -> Unmet:

@@ -90,7 +90,7 @@ def test_low_boxes_have_thin_lines_at_their_medians_and_no_hatch() -> None:
     # The box itself is as high as its quartiles are apart.
     heights = [one.get_height() for one in figure.axes[0].patches]
     assert heights == pytest.approx([2.0] * 4 + [0.1, 0.02])
-    assert words_of(figure).endswith("boxes 25 to 75 %, whiskers 5 to 95 %")
+    assert words_of(figure).endswith("boxes 25 to 75 % and whiskers 5 to 95 % over 3 values")
     # The legend has the fill of a high box, wherever that is, or of what there is.
     for each, fill in (([line, low, tall], (light, "////")), ([line, low, low], (light, None))):
         (_, shown) = boxes([tall, tall, tall, *each]).legends[0].get_patches()

@@ -175,7 +175,7 @@ def test_text_above_several_maps_looks_like_that_above_one(swept: Path) -> None:
     for by in ([SCHEME], []):
         figure = figure_of(plot_spread, swept, "heatmap", by=by, **how)
         figure.draw_without_rendering()
-        texts = [one for one in figure.findobj(Text) if "pooled" in one.get_text().lower()]
+        texts = [one for one in figure.findobj(Text) if "medians over" in one.get_text()]
         (text,) = texts
         above.append((text.get_color(), text.get_fontsize(), text.get_horizontalalignment()))
         box = text.get_window_extent()
@@ -272,7 +272,9 @@ def test_schemes_that_are_not_compared_have_a_map_each(
     how: Any = {"x": GAP, "y": RATE}
     *drawn, _ = figure_of(plot_spread, tmp_path / "out", "heatmap", **how).axes
     assert len(drawn) == maps
-    pooled = [] if maps == count else [f"Pooled: {count} schemes of download"]
+    pooled = (
+        [] if maps == count else [f"Pooled: {count} schemes of download; medians over {count} runs"]
+    )
     assert [one for one in texts_in(drawn[0]) if "ooled" in one] == pooled
     # A scheme that is a side of the map has none, and one that is kept neither.
     for more in ({"y": SCHEME}, {"where": {SCHEME: "sack"}}):

@@ -349,3 +349,61 @@ def test_a_note_says_why_changes_are_no_percentages(
         said = capsys.readouterr().err
         assert ("--y difference" in said) == (not has_ends)
         assert ("unit of the measurement, not per cent" in said) == (not has_ends)
+
+
+@pytest.mark.parametrize(("schemes", "panels"), [(["a"], 1), (["a", "b"], 3), (["a", "b", "c"], 3)])
+@pytest.mark.parametrize("look", ["plain", "paper"])
+def test_many_changes_over_two_settings_have_panels(
+    schemes: list[str], panels: int, look: str, tmp_path: Path
+) -> None:
+    """Three, six and nine lines."""
+    rates, gaps = ["5 Mbit/s", "10 Mbit/s", "20 Mbit/s"], ["1 s", "2 s", "4 s", "8 s"]
+    cells = [(one, rate, gap) for one in schemes for rate in rates for gap in gaps]
+    change = [0.1 * rates.index(rate) + 0.02 * gaps.index(gap) for _, rate, gap in cells]
+    own = {"a": -0.5, "c": 0.4}
+    change = [own.get(one, value) for value, (one, *_) in zip(change, cells, strict=True)]
+    columns: dict[str, list[Any]] = {
+        "flow": ["dl"] * len(cells),
+        GAP: [gap for *_, gap in cells],
+        "links.lte.rate": [rate for _, rate, _ in cells],
+        "metric": ["duration_ns"] * len(cells),
+        "compared": [SCHEME] * len(cells),
+        "value": [one for one, *_ in cells],
+        "baseline": ["sack"] * len(cells),
+        "pairs": [5] * len(cells),
+        "over": ["runs"] * len(cells),
+        "samples": [5] * len(cells),
+        "difference": [1e9 * one for one in change],
+        "half_width": [1e8] * len(cells),
+        "ratio": change,
+        "ratio_low": [one - 0.05 for one in change],
+        # One has no end.
+        "ratio_high": [float("inf"), *(one + 0.05 for one in change[1:])],
+    }
+    how: Any = {"value": "ratio", "x": GAP, "by": ["value", "links.lte.rate"], "look": look}
+    how |= {"csv": tmp_path / "x.csv", "where": {"flow": "dl"}}
+    size = None if look == "plain" else "single"
+    figure = figure_of(plot_spread, columns, "interval", size=size, **how)
+    figure.draw_without_rendering()
+    axes = figure.axes
+    assert len(axes) == panels
+    assert len({one.get_ylim() for one in axes}) == len({one.get_xlim() for one in axes}) == 1
+    head = next(csv.reader((tmp_path / "x.csv").read_text().splitlines()))
+    assert (head[0] == "links.lte.rate") == (panels > 1)
+    said = " ".join(one.get_text() for each in axes for one in each.texts)
+    said += " ".join(one.get_title(loc) for one in axes for loc in ("left", "right"))
+    assert "over 5 runs" in said
+    assert "arrows: intervals without an end" in said.replace("\n", " ")
+    assert "Flow: dl" in said
+    if panels == 1:
+        return
+    assert [one.get_title() for one in axes] == [f"Rate of lte {rate}" for rate in rates]
+    (legend,) = figure.legends
+    assert [one.get_text() for one in legend.get_texts()][-len(schemes) :] == schemes
+    # A line has the same look in all panels, and an arrow leaves the panel of its own.
+    for name in schemes:
+        found = [one for each in axes for one in each.lines if one.get_label() == name]
+        assert len(found) == panels
+        assert len({to_hex(one.get_color()) for one in found}) == 1
+    arrows = [sum("arrow" in str(one.get_marker()) for one in each.lines) for each in axes]
+    assert arrows == [1, 0, 0]

@@ -25,6 +25,7 @@ from midflight.plot.common.coincide import widths_of_joined
 from midflight.plot.common.line_looks import line_looks
 from midflight.plot.common.place_scale import LINEAR, LOG
 from midflight.plot.common.style import SERIES
+from midflight.plot.results import panels
 from midflight.plot.results.axis import axis_data, lines_name
 from midflight.plot.results.compared import usual_ends
 from midflight.plot.results.dodge import beside, dodge, has_seen, whiskers_of
@@ -71,6 +72,12 @@ def compared(
         "ratio_low": [low if one else None for (low, _), one in zip(ends, count, strict=True)],
         "ratio_high": [high if one else None for (_, high), one in zip(ends, count, strict=True)],
     }
+
+
+@pytest.fixture(autouse=True)
+def together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Six lines in one panel, as the tests are of what is said of lines, and of one axis."""
+    monkeypatch.setattr(panels, "_MOST_CHANGES", 6)
 
 
 def interval(columns: dict[str, list[Any]], **how: Any) -> Any:
@@ -500,8 +507,8 @@ def test_quartiles_are_named_only_if_they_are_seen(spread_ns: float, is_seen: bo
     }
     (axes,) = figure_of(plot_axis, table, x="x", y="duration_ns").axes
     said = said_in(axes)
-    assert ("medians and quartiles of 3 values" in said) == is_seen
-    assert ("medians of 3 values" in said) != is_seen
+    assert ("medians and quartiles over 3 values" in said) == is_seen
+    assert ("medians over 3 values" in said) != is_seen
 
 
 def whiskers_at(axes: Any) -> list[list[float]]:

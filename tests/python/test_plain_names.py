@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from matplotlib.text import Text
 
-from midflight import Flow, Scenario
+from midflight import Flow, Scenario, Sweep
 from midflight.cli import main
 from midflight.plot import figure_of, plot_axis, plot_delay_cdf, plot_over_time, plot_run
 from midflight.plot.common.names import column_name, plural_name
@@ -308,3 +308,21 @@ def test_commas_within_tables_part_no_names() -> None:
         "0.5 s",
         "up",
     ]
+
+
+def test_tables_of_a_sweep_are_drawn_as_its_folder_is(tmp_path: Path) -> None:
+    """With the same names and rows, of which one transfer is done before the handoff."""
+    scheme, at = "flows.download.scheme", "handoffs.0.at"
+    axes = {scheme: ["sack", "freeze"], at: ["0.2 s", "0.4 s", "8 s"]}
+    found = Sweep.of("wifi-to-lte", axes).run(tmp_path / "out")
+    frame = found.to_pandas()
+    sources = [tmp_path / "out", found.flows, frame, frame[frame["run"] == 0]]
+    for metric, table in (("duration_ns", sources), ("all_new_ns", [sources[0], found.phases])):
+        said = []
+        for source in table:
+            figure = figure_of(plot_axis, source, x=scheme, y=metric, by=[at])
+            texts = [one.get_text() for one in figure.findobj(Text)]
+            assert "sack (CUBIC)" in texts
+            said.append(texts)
+        assert all(one == said[0] for one in said)
+        assert any("done before the handoff" in one.replace("\n", " ") for one in said[0])

@@ -215,7 +215,7 @@ def test_a_map_says_what_it_keeps_and_what_it_takes_together(swept: Path) -> Non
     assert (axes.get_title(), axes.texts[-1].get_text()) == ("", "Scheme of download: sack")
     axes = spread_figure(spread_of(columns, "heatmap", **how), title="A").axes[0]
     said = axes.texts[-1].get_text()
-    assert (axes.get_title(), said) == ("A", "Pooled: 2 schemes of download")
+    assert (axes.get_title(), said) == ("A", "Pooled: 2 schemes of download; medians over 2 runs")
 
 
 def test_a_measure_of_an_application_is_missing_in_no_other_flow() -> None:
@@ -646,17 +646,23 @@ def test_schemes_on_an_axis_have_their_looks_and_no_legend(kind: str) -> None:
 def test_a_figure_says_what_it_pools_of_the_rows_that_are_kept(swept: Path) -> None:
     scheme, gap = "flows.download.scheme", "handoffs.0.gap"
     columns = read_columns(swept, "duration_ns")
-    pooled = "pooled: 2 gaps, 3 seeds"
-    assert axis_data(columns, x=scheme, y="duration_ns").pooled == pooled
-    assert (
-        spread_of(columns, "cdf", value="duration_ns", by=[scheme]).detail
-        == "each line: 6 runs; pooled: 2 gaps"
-    )
-    kept = {gap: "1s"}
-    assert axis_data(columns, x=scheme, y="duration_ns", where=kept).pooled == "pooled: 3 seeds"
-    assert spread_of(columns, "cdf", value="duration_ns", by=[scheme], where=kept).detail == (
-        "each line: 3 runs"
-    )
+    behind = {False: "over 6 runs; pooled: 2 gaps", True: "over 3 runs"}
+    how: Any = {"value": "duration_ns"}
+    for is_kept, words in behind.items():
+        where = {gap: "1s"} if is_kept else {}
+        # The same words in all kinds of figures.
+        (axes,) = figure_of(plot_axis, columns, x=scheme, y="duration_ns", where=where).axes
+        assert axes.texts[-1].get_text().replace("\n", " ").endswith(words)
+        shares = spread_of(columns, "cdf", by=[scheme], where=where, **how).detail
+        assert shares == f"shares {words}"
+        boxes = spread_of(columns, "box", x=scheme, where=where, **how).detail
+        assert boxes == f"boxes 25 to 75 % and whiskers 5 to 95 % {words}"
+        means = spread_of(columns, "interval", x=scheme, where=where, **how).detail
+        # Of each run the gaps are averaged, and seeds are runs.
+        assert means == "mean and 95 % interval over 3 runs" + "; pooled: 2 gaps" * (not is_kept)
+        one = spread_of(columns, "heatmap", x=scheme, y="flow", where=where, **how)
+        assert one.detail == f"medians {words.partition(';')[0]}"
+        assert ("Pooled: 2 gaps" in one.remark) == (not is_kept)
 
 
 def test_an_axis_that_changes_with_a_shown_one_is_not_pooled() -> None:

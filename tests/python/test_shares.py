@@ -62,7 +62,7 @@ def test_a_setting_has_panels_with_the_same_axes(
     assert colours == [SERIES[look].colour for look in known]
     said_above = [one.get_text() for one in figure.findobj(Text)]
     # The seeds are these runs.
-    assert "each line: 3 runs" in said_above
+    assert "shares over 3 runs" in said_above
     (legend,) = figure.legends
     assert len(legend.get_lines()) >= 3
 
@@ -90,7 +90,7 @@ def test_many_values_of_a_setting_have_some_panels() -> None:
         f"Rate {rate} Mbit/s" for rate in (1, 3, 5, 7, 9, 11)
     ]
     above = [one.get_text() for one in figure.findobj(Text)]
-    assert "6 of 11 rates; each line: 3 runs" in above
+    assert "6 of 11 rates; shares over 3 values" in above
     with pytest.raises(MidflightError, match="nothing is there"):
         figure_of(plot_spread, columns, "cdf", xlim=(100, 200), **how)
     # As few as six lines have no panels.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import Any, Protocol
 
 from midflight.flow_tables import differing_settings, is_whole_flow, tables_of
@@ -195,9 +194,9 @@ def usual_of_axes(scenario: Mapping[str, Any], axes: Mapping[str, Sequence[str]]
 
 
 def usual_of_folder(source: object) -> AbstractContextManager[None]:
-    """Return the context in which figures of the folder of a sweep, or of a table there, have its
-    labels of the plain sender, of stacks, and of flows that are tables, and each value of an axis
-    the look that it has among all of them.
+    """Return the context in which figures of the folder of a sweep, of a table there, or of a
+    table of its results, have its labels of the plain sender, of stacks, and of flows that are
+    tables, and each value of an axis the look that it has among all of them.
     """
     from midflight.plot.common.style import usually
 
@@ -221,11 +220,11 @@ def _counted(asked: Mapping[str, Any]) -> Mapping[str, str]:
 
 
 def _definition(source: object) -> dict[str, Any] | None:
-    """The definition of the sweep in whose folder a source is; None for other sources."""
-    if not isinstance(source, str | Path):
-        return None
-    folder = Path(source).parent if Path(source).is_file() else Path(source)
-    if not (folder / "sweep.json").is_file():
+    """The definition of the sweep in whose folder a source is, or is from; None for others."""
+    from midflight.plot.results.tables import folder_of
+
+    folder = folder_of(source)
+    if folder is None or not (folder / "sweep.json").is_file():
         return None
     from midflight.sweep_folder import read_definition
 

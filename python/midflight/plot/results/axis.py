@@ -51,11 +51,14 @@ from midflight.plot.results.medians import (
 )
 from midflight.plot.results.quartiles import mark_endless
 from midflight.plot.results.rows import (
+    counted_as,
     early_words,
+    is_key,
     kept_text,
     kept_values,
     measured_flows,
     ordered,
+    over_words,
     rows_of,
     selection_words,
     text_of,
@@ -89,7 +92,7 @@ from midflight.plot.usual import (
 )
 from midflight.refusal import names_arguments, refusal
 from midflight.results import quartiles
-from midflight.sweep_results import is_sample
+from midflight.sweep_results import SEED, is_sample
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -149,6 +152,8 @@ class AxisData:
     #: For a table: the columns of the axis and of the measurement, and the units of their values.
     axis: tuple[str, str] = ("", "")
     measure: tuple[str, str] = ("", "")
+    #: What the values at each point are: "runs" or "values".
+    counted: str = "values"
     #: The axes that are pooled, and the flows that were done before the handoff, in words.
     pooled: str = ""
     early: str = ""
@@ -287,7 +292,8 @@ def axis_data(
         lines_name(by, columns),
         axis=(x, unit),
         measure=(y, unit_of(y)[0]),
-        pooled=pooled_words(columns, y, {x, *by}, kept),
+        counted=(counted := counted_as(columns, rows, {x, *by})),
+        pooled=pooled_words(columns, y, {x, *by}, kept, counted=counted),
         early=early_words(columns, found_rows, by),
         remark=kept_words(columns, {x, *by}, kept),
         where=kept_text(kept),
@@ -307,10 +313,6 @@ def compared_name(name: str, columns: Columns) -> str:
     return next(iter(compared)) if len(compared) == 1 else name
 
 
-#: Keys of a scenario that are no tables, and can be axes.
-_PLAIN_KEYS = ("agent", "end", "packets", "profile", "seed", "stop")
-
-
 def axes_of(columns: Columns) -> list[str]:
     """Return the columns of a table that are axes of a sweep, without their numbers."""
 
@@ -318,7 +320,7 @@ def axes_of(columns: Columns) -> list[str]:
         axis, _, unit = name.rpartition("_")
         return bool(unit) and axis in columns
 
-    keys = (name for name in columns if "." in name or name in _PLAIN_KEYS)
+    keys = (name for name in columns if is_key(name))
     return [name for name in keys if not is_number(name)]
 
 
@@ -364,10 +366,18 @@ def kept_words(
 
 
 def pooled_words(
-    columns: Columns, measured: str, shown: set[str | None], kept: Mapping[str, Sequence[str]]
+    columns: Columns,
+    measured: str,
+    shown: set[str | None],
+    kept: Mapping[str, Sequence[str]],
+    *,
+    counted: str = "",
 ) -> str:
-    """The note of a figure on axes and flows that it pools in the rows that are kept."""
+    """The note of a figure on axes and flows that it pools in the rows that are kept. Seeds are not
+    named if their runs are `counted`.
+    """
     pooled = pooled_axes(columns, measured, shown, kept, with_samples=True)
+    pooled = [one for one in pooled if not (counted == "runs" and one[0] == SEED)]
     named = [f"{count} {plural_name(name)}" for name, count in pooled]
     words = [f"pooled: {', '.join(named)}"] if named else []
     flows = pooled_flows(columns, measured, shown, kept)
@@ -586,14 +596,13 @@ def _detail(data: AxisData, *, is_spread: bool, is_seen: bool) -> str:
     points = [point for line in data.lines for point in line.points]
     if not any(math.isfinite(value) for point in points for value in point):
         why = "half or more of the runs did not finish (arrows)"
-        return f"no medians and quartiles: {why}; the kind cdf shows the others"
+        none = f"no medians and quartiles: {why}; the kind cdf shows the others"
+        return "; ".join(filter(None, (none, data.early)))
     words = []
     if is_spread:
-        counts = {runs for line in data.lines for runs in line.runs}
-        # Where axes are pooled, their numbers of values are named.
-        is_named = len(counts) > 1 or data.pooled.startswith("pooled")
+        counts = [runs for line in data.lines for runs in line.runs]
         what = "medians and quartiles" if is_seen else "medians"
-        words.append(f"{what}{'' if is_named else f' of {min(counts)} values'}")
+        words.append(f"{what} {over_words(counts, data.counted)}")
     if any(math.isinf(point.q3) for point in points):
         runs = "25 % of the runs or more" if is_spread else "runs"
         words.append(f"arrows: {runs} did not finish")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from midflight.plot.results.rows import over_words
 from midflight.plot.results.spread_data import Spread, known_of, quantiles_of
 
 __all__ = ["arrow_words", "box_words", "has_no_boxes"]
 
 #: What the marks of boxes are, and what markers are.
-_BOXES = "boxes 25 to 75 %, whiskers 5 to 95 %"
+_BOXES = "boxes 25 to 75 % and whiskers 5 to 95 %"
 _ALIKE = "markers: runs that are alike"
 
 
@@ -20,8 +21,8 @@ def has_no_boxes(data: Spread) -> bool:
     return not any(math.isfinite(one) for values in cells for one in quantiles_of(data, values))
 
 
-def box_words(data: Spread) -> str:
-    """What the marks of boxes are, and those of runs with the same value."""
+def box_words(data: Spread, counted: str) -> str:
+    """What the marks of boxes are, of how many runs or values, and those of equal values."""
     cells = [
         values if data.is_time else known_of(values)
         for group in data.groups
@@ -35,7 +36,8 @@ def box_words(data: Spread) -> str:
     alike = [len({*one}) == 1 and math.isfinite(one[0]) for one in boxes]
     if all(alike):
         return "no boxes, as the runs of each are alike"
-    return f"{_BOXES}, {_ALIKE}" if any(alike) else _BOXES
+    boxes_of = f"{_BOXES} {over_words(map(len, cells), counted)}"
+    return f"{boxes_of}, {_ALIKE}" if any(alike) else boxes_of
 
 
 def arrow_words(boxes: Sequence[Sequence[float]], *, is_of_runs: bool) -> str:

@@ -6,6 +6,7 @@ The tables, axes and units are those of `midflight.plot.results.axis`.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
@@ -62,7 +63,15 @@ from midflight.plot.results.maps import (
     letters_pt,
     number_words,
 )
-from midflight.plot.results.rows import Rows, early_words, kept_text, ordered, text_of
+from midflight.plot.results.rows import (
+    Rows,
+    counted_as,
+    early_words,
+    kept_text,
+    ordered,
+    over_words,
+    text_of,
+)
 from midflight.plot.results.samples import averaged_words, interval_words
 from midflight.plot.results.scales import log_title
 from midflight.plot.results.spread_data import Group, Spread, known_of, quantiles_of, side_by_side
@@ -143,14 +152,16 @@ def heatmap_of(
     for name in (x, y):
         places, names, unit = side_by_side(ordered(columns, rows, name, kept), name)
         sides.append(_Side(places, names, (name, unit), compared_name(name, columns)))
-    pooled = pooled_words(columns, value, {x, y, *by}, kept)
+    counted = counted_as(columns, rows, {x, y, *by})
+    pooled = pooled_words(columns, value, {x, y, *by}, kept, counted=counted)
     words: dict[str, Any] = {"remark": kept_words(columns, {x, y, *by}, kept, pooled)}
     words["where"] = kept_text(kept)
     unsure: Sequence[int] = ()
     if is_compared(columns, value):
         reasons = dict.fromkeys(filter(None, (why_no_change(columns, row, value) for row in rows)))
         words["empty"] = "; or ".join(reasons)
-        over, counts = over_of(columns, rows), [counts_of(columns, row)[0] for row in rows]
+        over, each_count = over_of(columns, rows), [counts_of(columns, row) for row in rows]
+        counts = [count for count, _ in each_count]
         # Without any interval none contains 0.
         if has_ends(columns, value) and max(counts, default=0) > 1:
             unsure = [row for row in rows if is_unsure(columns, row, value)]
@@ -160,7 +171,7 @@ def heatmap_of(
         each = (
             means,
             same_words(columns, rows, value),
-            averaged_words(over, samples),
+            averaged_words(over, samples, each_count),
             left_out_words(columns, rows),
         )
         words["detail"] = "; ".join(filter(None, each))
@@ -172,7 +183,10 @@ def heatmap_of(
             lost[named] = lost.get(named, 0) + missing
         early = early_words(columns, found_rows, by)
         unfinished = counted_words(lost, is_time=value.endswith("_ns"))
-        words["detail"] = "; ".join(filter(None, (unfinished, early)))
+        cells = Counter(tuple(text_of(columns[name][row]) for name in (x, y, *by)) for row in rows)
+        is_one = max(cells.values(), default=0) < 2
+        medians = "" if is_one else f"medians {over_words(cells.values(), counted)}"
+        words["detail"] = "; ".join(filter(None, (medians, unfinished, early)))
         if found_rows.early:
             words["empty"] = "flows done before the handoff"
     if not by:

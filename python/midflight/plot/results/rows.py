@@ -15,18 +15,21 @@ from midflight.plot.results.tables import Columns
 from midflight.plot.results.unfinished import counted_flows
 from midflight.refusal import refusal
 from midflight.run_tables import is_requests
-from midflight.sweep_results import WORKLOAD_OF
+from midflight.sweep_results import SEED, WORKLOAD_OF
 from midflight.unmet import MET
 
 __all__ = [
     "Rows",
+    "counted_as",
     "early_words",
+    "is_key",
     "kept_rows",
     "kept_text",
     "kept_values",
     "measured_flows",
     "measured_rows",
     "ordered",
+    "over_words",
     "rows_of",
     "selection_words",
     "text_of",
@@ -85,6 +88,35 @@ def early_words(columns: Columns, rows: Rows, by: Sequence[str]) -> str:
     for row in rows.early:
         counts[lines[row]] += 1
     return f"left out: {counted_flows(counts, why)}" if rows.early else ""
+
+
+def counted_as(columns: Columns, rows: Sequence[int], apart: Collection[str | None]) -> str:
+    """Return what is counted behind the points of a figure that tells these columns apart: "runs",
+    or "values" if a run has several there, as of flows that are taken together, or in a table
+    without runs.
+    """
+    if not {SEED, "run", "cell"} & {*columns}:
+        return "values"
+    names = [name for name in columns if name in apart or name in ("cell", "run") or is_key(name)]
+    each = {tuple(text_of(columns[name][row]) for name in names) for row in rows}
+    return "runs" if len(each) == len(rows) else "values"
+
+
+def over_words(counts: Iterable[int], counted: str) -> str:
+    """Return how many runs, values or other samples are behind each point: "over 3 to 5 runs"."""
+    some = [count for count in counts if count > 0]
+    least, most = min(some, default=0), max(some, default=0)
+    number = f"{most}" if least == most else f"{least} to {most}"
+    return f"over {number} {counted.removesuffix('s') if most == 1 else counted}"
+
+
+#: Keys of a scenario that are no tables, and can be axes.
+_PLAIN_KEYS = ("agent", "end", "packets", "profile", SEED, "stop")
+
+
+def is_key(name: str) -> bool:
+    """Whether a column may have the values of an axis of a sweep."""
+    return "." in name or name in _PLAIN_KEYS
 
 
 def selection_words(

@@ -6,12 +6,12 @@ numbers, the values of each run are averaged first, as its instants share its ra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 from midflight.plot.common.names import plural_name, short_name
 from midflight.plot.results.axis import axes_of
-from midflight.plot.results.rows import text_of
+from midflight.plot.results.rows import over_words, text_of
 from midflight.plot.results.tables import Columns
 from midflight.sweep_results import SEED, Chance, sample_places
 
@@ -76,18 +76,24 @@ def interval_words(
     least, most = min(some), max(some)
     if most == 1:
         return f"{what}; no interval, as each is of one {one}"
-    number = f"{most}" if least == most else f"{least} to {most}"
     alone = f"; none where there is only one {one}" if least == 1 else ""
     samples = _values_of(axes) if over == "axes" else f"{one}s"
-    return f"{what}{shown} over {number} {samples}{alone}"
+    return f"{what}{shown} {over_words(some, samples)}{alone}"
 
 
-def averaged_words(over: str, axes: Sequence[str]) -> str:
+def averaged_words(over: str, axes: Sequence[str], counts: Iterable[tuple[int, int]]) -> str:
     """Return what the pairs of each run are averaged over, whose samples are runs; "" if there is
-    nothing, or if the samples are the values of these axes.
+    nothing, or if the samples are the values of these axes. `counts` are the numbers of samples and
+    pairs at the points.
     """
     names = [plural_name(name) for name in axes if not name.endswith(SEED)]
-    return f"pooled: {', '.join(names)}" if over == "runs" and names else ""
+    if over != "runs" or not names:
+        return ""
+    each = {pairs / samples for samples, pairs in counts if samples}
+    if len(names) == len(each) == 1 and (number := each.pop()).is_integer() and number > 1:
+        # No pair of any run is left out.
+        names = [f"{number:.0f} {names[0]}"]
+    return f"pooled: {', '.join(names)}"
 
 
 def _values_of(axes: Sequence[str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -10,35 +9,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from midflight.plot.common.coincide import marker_share
-from midflight.plot.common.figure import label_panels
-from midflight.plot.common.legends import legend
 from midflight.plot.common.names import plural_name, short_name
-from midflight.plot.common.options import check_is_seen
 from midflight.plot.common.place_scale import LINEAR, LOG
-from midflight.plot.common.style import PAGE_IN, Look, Size, chosen_axes, size_in, style
+from midflight.plot.common.style import Look
 from midflight.plot.results.axis import pooled_words, spaced
-from midflight.plot.results.rows import ordered, text_of
-from midflight.plot.results.scales import WIDE, log_title, place_limits, set_log
+from midflight.plot.results.rows import counted_as, ordered, over_words, text_of
+from midflight.plot.results.scales import WIDE, place_limits, set_log
 from midflight.plot.results.spread_data import Spread, known_of
 from midflight.plot.results.unfinished import unfinished_words
 from midflight.results import quantile
-from midflight.sweep_results import SEED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from midflight.plot.results.tables import Columns
 
 __all__ = [
     "LINE_PT",
-    "counted_axes",
     "draw_shares",
+    "has_strokes",
     "is_wide",
     "line_style",
+    "panel_name",
     "panels_of",
     "share_words",
-    "shares_figure",
 ]
 
 #: The width of a line in points.
@@ -46,16 +40,12 @@ LINE_PT = 1.1
 
 #: A line has so many steps at the most.
 _MOST_STEPS = 4000
-#: What the number of runs follows.
-_EACH_LINE = "each line: "
 #: Two columns with more combinations of values have panels.
 _MOST_LINES = 6
 #: Panels whose values have a smaller share of a common axis do not have one.
 _LEAST_SHARE = 0.1
-#: The most panels, and the least width of one in inches.
-_MOST_PANELS, _PANEL_IN = 6, 1.4
-#: The height of a row of panels, and the room for the legend and the texts, in inches.
-_ROW_IN, _AROUND_IN = 1.5, 0.8
+#: The most panels.
+_MOST_PANELS = 6
 
 
 def is_wide(lines: Sequence[Sequence[float]]) -> bool:
@@ -84,11 +74,11 @@ def has_strokes(panels: Sequence[Spread], *, is_log: bool = False) -> bool:
     return bool(wide) and min(wide) < _LEAST_SHARE * float(np.ptp(along))
 
 
-def share_words(panels: Sequence[Spread], *, is_time: bool) -> str:
-    """What the lines of panels are of, and which of them end below 1."""
+def share_words(panels: Sequence[Spread], counted: str, *, is_time: bool) -> str:
+    """How many runs or values the lines of panels are over, and which of them end below 1."""
     groups = [group for one in panels for group in one.groups]
-    runs = {len(values) for group in groups for values in group.values}
-    words = [f"{_EACH_LINE}{next(iter(runs))} runs"] if len(runs) == 1 and runs != {1} else []
+    counts = [len(values) for group in groups for values in group.values]
+    words = [] if {*counts} <= {1} else [f"shares {over_words(counts, counted)}"]
     lost: dict[str, int] = {}
     for one in groups:
         lost[one.label] = lost.get(one.label, 0) + sum(one.missing)
@@ -98,9 +88,10 @@ def share_words(panels: Sequence[Spread], *, is_time: bool) -> str:
     return "; ".join(words)
 
 
-def counted_axes(words: str) -> Sequence[str]:
-    """Return the axes whose values are in the number of runs, if these words have one."""
-    return [SEED] if words.startswith(_EACH_LINE) else ()
+def panel_name(name: str, value: str) -> str:
+    """What a panel is called that has the lines with a value of a column."""
+    called = short_name(name)
+    return f"{called[:1].upper()}{called[1:]} {spaced(value)}"
 
 
 def panels_of(
@@ -129,13 +120,11 @@ def panels_of(
         places = np.linspace(0, len(values) - 1, _MOST_PANELS).round().astype(int)
         some = [values[place] for place in places]
         words = f"{_MOST_PANELS} of {len(values)} {plural_name(name)}"
-    called = short_name(name)
     panels = []
     for one in some:
         kept_one = {**kept, name: [one]}
         mine = [row for row in rows if text_of(columns[name][row]) == one]
-        title = f"{called[:1].upper()}{called[1:]} {spaced(one)}"
-        panels.append(replace(lines_of(mine, kept_one, others), name=title))
+        panels.append(replace(lines_of(mine, kept_one, others), name=panel_name(name, one)))
     same: dict[str, set[str]] = {}
     for group in (group for one in panels for group in one.groups):
         same.setdefault(group.label, set()).add(group.same)
@@ -143,8 +132,9 @@ def panels_of(
         # What is the same in one panel may differ in others.
         group.same = group.same if len(same[group.label]) == 1 else ""
     kept_some = {**kept, name: some} if words else dict(kept)
-    shares = share_words(panels, is_time=value.endswith("_ns"))
-    pooled = pooled_words(columns, value, {*by, *counted_axes(shares)}, kept_some)
+    counted = counted_as(columns, rows, {*by})
+    shares = share_words(panels, counted, is_time=value.endswith("_ns"))
+    pooled = pooled_words(columns, value, {*by}, kept_some, counted=counted)
     each = [words, shares, pooled]
     every = [group.values[0] for one in panels for group in one.groups if group.values]
     is_above = min((one for values in every for one in known_of(values)), default=0.0) > 0
@@ -210,78 +200,3 @@ def draw_shares(
         set_log(axes.xaxis, *edges)
     axes.set_xlim(*edges)
     axes.set_ylim(0, 1.02)
-
-
-def shares_figure(
-    data: Spread,
-    looks: Mapping[tuple[str, ...], Look],
-    *,
-    title: str | None = None,
-    size: Size | None = None,
-    is_log: bool = False,
-    is_asked: bool = False,
-) -> Figure:
-    """Return the figure of panels of lines, with the looks of lines by their values of the columns
-    that tell them apart.
-
-    They have the same axes, unless one would be a stroke and neither the ends of the axis nor its
-    scale, which `is_asked` for, are chosen.
-    """
-    choice = chosen_axes()
-    is_free = not is_asked and (choice is None or choice.xlim is None)
-    has_own = is_free and has_strokes(data.panels, is_log=is_log)
-    detail = "; ".join(
-        filter(None, (data.detail, "each panel has an axis of its own" if has_own else ""))
-    )
-    count = len(data.panels)
-    width = size_in(size, (PAGE_IN, _ROW_IN))[0]
-    most = max(1, int((width - 0.5) / _PANEL_IN))
-    rows = math.ceil(count / min(3, most))
-    in_row = math.ceil(count / rows)
-    width, height = size_in(size, (PAGE_IN, _ROW_IN * rows + _AROUND_IN))
-    values = [
-        [one for group in panel.groups if group.values for one in known_of(group.values[0])]
-        for panel in data.panels
-    ]
-    every = [one for each in values for one in each]
-    with style():
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(width, height))
-        grid = figure.subplots(
-            rows, in_row, squeeze=False, sharex=not has_own, sharey=True
-        ).flatten()
-        for axes in grid[count:]:
-            axes.remove()
-        entries: dict[str, Any] = {}
-        for place, (axes, one) in enumerate(zip(grid, data.panels, strict=False)):
-            drawn = [looks[tuple(group.key)] for group in one.groups]
-            own = values[place] if has_own and values[place] else every
-            draw_shares(axes, one, drawn, own, is_log=is_log)
-            axes.set_title(one.name, fontsize=7.5, parse_math=False)
-            # Each column ends with a panel that has numbers.
-            is_last = has_own or place + in_row >= count
-            axes.tick_params(labelbottom=is_last, labelleft=place % in_row == 0)
-            handles, labels = axes.get_legend_handles_labels()
-            entries |= dict(zip(labels, handles, strict=True))
-        x_title = log_title(data.x_title) if is_log else data.x_title
-        label_panels(
-            figure,
-            [
-                (
-                    axes,
-                    x_title if place + in_row >= count else "",
-                    data.y_title if place % in_row == 0 else "",
-                )
-                for place, axes in enumerate(grid[:count])
-            ],
-            ((width - 0.6) / in_row * 72, (height - _AROUND_IN) / rows * 72),
-            "cdf",
-            title=title,
-            remark=data.remark,
-            detail=detail,
-        )
-        if choice is not None:
-            check_is_seen("--xlim", choice.xlim, every, data.measure[1])
-        legend(figure, entries, loc="outside upper center", title=data.lines_title)
-    return figure

@@ -25,6 +25,7 @@ from midflight.plot.common.style import (
     SERIES,
     Size,
     check_format,
+    chosen_axes,
     size_in,
     style,
 )
@@ -64,7 +65,9 @@ from midflight.plot.results.paired import (
     samples_of,
     source_of,
 )
+from midflight.plot.results.panels import panels_figure, panels_of_changes
 from midflight.plot.results.rows import (
+    counted_as,
     early_words,
     kept_text,
     kept_values,
@@ -80,12 +83,11 @@ from midflight.plot.results.scales import (
     scale_of_places,
 )
 from midflight.plot.results.shares import (
-    counted_axes,
     draw_shares,
+    has_strokes,
     is_wide,
     panels_of,
     share_words,
-    shares_figure,
 )
 from midflight.plot.results.spread_data import (
     Group,
@@ -97,8 +99,10 @@ from midflight.plot.results.spread_data import (
     spread_rows,
 )
 from midflight.plot.results.spread_marks import (
+    Endless,
     Logs,
     cut_of,
+    draw_endless,
     draw_spread_boxes,
     draw_spread_intervals,
     entries_of,
@@ -120,6 +124,7 @@ from midflight.refusal import names_arguments, refusal
 from midflight.sweep_results import unit_means
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 __all__ = ["SPREADS", "Spread", "plot_spread", "spread_figure", "spread_of", "spread_rows"]
@@ -275,6 +280,9 @@ def spread_of(
             found = _lines(columns, rows, kept, kind, None, value, by, samples)
     else:
         found = _lines(columns, rows, kept, kind, x, value, by, samples)
+        if has_ends(columns, value) and kind == "interval":
+            values = ordered(columns, rows, by[-1], kept) if by else []
+            found = panels_of_changes(found, values, lines_name(by[:-1], columns))
     words = (found.detail, early_words(columns, found_rows, by))
     return replace(
         found,
@@ -360,14 +368,15 @@ def _lines(
     _mark_same(groups, baseline=text_of(columns["baseline"][rows[0]]) if has_baseline else "")
     over, detail = "", ""
     lost = {} if has_intervals else {one.label: sum(one.missing) for one in groups}
-    # The values of these are counted as samples, or as runs.
+    # The values of these are counted as samples.
     taken: Sequence[str] = ()
+    counted = "" if kind == "interval" else counted_as(columns, rows, {x, *by})
     if kind == "cdf":
-        detail = share_words([Spread(kind, "", "", groups)], is_time=is_time)
-        taken = counted_axes(detail)
+        detail = share_words([Spread(kind, "", "", groups)], counted, is_time=is_time)
     if kind == "box":
         boxes = Spread(kind, "", "", groups, is_time=is_time)
-        detail = "; ".join(filter(None, (box_words(boxes), counted_words(lost, is_time=is_time))))
+        longest = counted_words(lost, is_time=is_time)
+        detail = "; ".join(filter(None, (box_words(boxes, counted), longest)))
         # Of fewer runs that do not finish no whisker is endless.
         drawn = [quantiles_of(boxes, one) for group in groups for one in group.values]
         misses = any(math.isinf(one[4]) for one in drawn)
@@ -384,13 +393,14 @@ def _lines(
             has_few = any(is_few(pairs, most) for group in groups for _, pairs in group.counts)
             empty = empty_words(columns, rows, by, str(x))
             few_as = left_out_words(columns, rows)
-            averaged = averaged_words(over, samples)
+            behind = [one for group in groups for one in group.counts]
+            averaged = averaged_words(over, samples, behind)
             same = same_words(columns, rows, value)
             words = (detail, same, averaged, few_as, FEW * has_few, empty)
             detail = "; ".join(filter(None, words))
     if kind == "box" and misses and not detail.startswith("no boxes: "):
         detail += f"; {arrow_words(drawn, is_of_runs=detail.startswith('no boxes'))}"
-    pooled = pooled_words(columns, value, {x, *by, *taken}, kept)
+    pooled = pooled_words(columns, value, {x, *by, *taken}, kept, counted=counted)
     detail = "; ".join(filter(None, (detail, pooled)))
     shares = kind == "cdf"
     return Spread(
@@ -421,17 +431,17 @@ def spread_figure(
     size: Size | None = None,
 ) -> Figure:
     """Return the figure of `plot_spread`."""
-    logs = _logs(data, xscale, yscale)
-    cut = None if logs.y else cut_of(data)
-    detail = _detail(data, cut)
+    every = data
+    if data.kind == "interval" and data.panels:
+        every = replace(data, groups=[group for one in data.panels for group in one.groups])
+    logs = _logs(every, xscale, yscale)
+    cut = None if logs.y else cut_of(every)
+    detail = _detail(every, cut)
     if data.kind == "heatmap":
         return heatmaps_figure(data, title=title, size=size)
     if data.panels:
-        groups = {tuple(one.key): one for panel in data.panels for one in panel.groups}
-        of_all = replace(data, groups=[*groups.values()])
-        looks = dict(zip(groups, spread_looks(of_all), strict=True))
-        how: Any = {"is_log": logs.x.is_log, "is_asked": xscale is not None}
-        return shares_figure(data, looks, title=title, size=size, **how)
+        how: Any = {"title": title, "size": size, "is_asked": xscale is not None}
+        return _panels_figure(replace(data, detail=detail), logs, cut, **how)
     width, height = size_in(size, _USUAL_IN)
     with style():
         from matplotlib.figure import Figure
@@ -440,7 +450,7 @@ def spread_figure(
         axes = figure.add_subplot()
         entries: dict[str, Any] = {}
         if data.kind == "interval":
-            draw_spread_intervals(axes, data, logs, (width, height), cut)
+            draw_endless(axes, draw_spread_intervals(axes, data, logs, (width, height), cut))
         elif data.kind == "cdf":
             draw_shares(axes, data, spread_looks(data), _places(data)[0], is_log=logs.x.is_log)
         else:
@@ -464,6 +474,54 @@ def spread_figure(
             detail=detail,
         )
     return figure
+
+
+def _panels_figure(
+    data: Spread,
+    logs: Logs,
+    cut: tuple[float, float] | None,
+    *,
+    title: str | None,
+    size: Size | None,
+    is_asked: bool,
+) -> Figure:
+    """Return the figure of panels beside each other, in which a line has the same look.
+
+    They have the same axes, unless one of shares would be a stroke and neither the ends of the axis
+    nor its scale, which `is_asked` for, are chosen.
+    """
+    groups = {tuple(one.key): one for panel in data.panels for one in panel.groups}
+    of_all = replace(data, groups=[*groups.values()])
+    looks = dict(zip(groups, spread_looks(of_all), strict=True))
+    places = [_places(one) for one in data.panels]
+    every = [one for across, _ in places for one in across]
+    choice = chosen_axes()
+    is_free = data.kind == "cdf" and not is_asked and (choice is None or choice.xlim is None)
+    has_own = is_free and has_strokes(data.panels, is_log=logs.x.is_log)
+    endless: list[tuple[Axes, Sequence[Endless]]] = []
+
+    def draw(axes: Axes, place: int, size_in: tuple[float, float]) -> None:
+        one = data.panels[place]
+        if data.kind == "cdf":
+            drawn = [looks[tuple(group.key)] for group in one.groups]
+            own = places[place][0] if has_own and places[place][0] else every
+            draw_shares(axes, one, drawn, own, is_log=logs.x.is_log)
+            return
+        found = draw_spread_intervals(axes, one, logs, size_in, cut, looks)
+        endless.append((axes, found))
+        if one.categories is not None:
+            name_categories(axes, one.categories, size_in[0])
+
+    def finish() -> None:
+        # The axes of values have their ends when all panels are drawn.
+        for axes, some in endless:
+            draw_endless(axes, some)
+
+    words = "each panel has an axis of its own" if has_own else ""
+    data = replace(data, detail="; ".join(filter(None, (data.detail, words))))
+    seen = every, [one for _, up in places for one in up]
+    how: Any = {"title": title, "size": size, "has_own": has_own}
+    return panels_figure(data, draw, finish, seen, logs.x, **how)
 
 
 def _mark_same(groups: Sequence[Group], *, baseline: str) -> None:

@@ -179,14 +179,16 @@ def _rows(data: Spread) -> Iterator[Sequence[object]]:
                         yield (*cell, quantiles_of(panel, values)[2], len(values))
         return
     (x, x_unit), *_ = data.axes
-    start: Sequence[object] = ("line", x, "x_unit", "measure", "unit")
+    named = [data.panels_by] if data.panels else []
+    start: Sequence[object] = (*named, "line", x, "x_unit", "measure", "unit")
     if data.kind == "box":
         yield (*start, "p5", "p25", "median", "p75", "p95", "runs")
     else:
         yield (*start, *_MEANS, data.counted)
-    for group in data.groups:
+    for panel, group in ((one, group) for one in data.panels or [data] for group in one.groups):
+        label = [panel.name] if data.panels else []
         for place, values in enumerate(group.values):
-            start = (group.label, group.names[place], x_unit, *data.measure)
+            start = (*label, group.label, group.names[place], x_unit, *data.measure)
             if data.kind == "box":
                 yield (*start, *quantiles_of(data, values), len(values))
             else:

@@ -58,8 +58,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
+    "Endless",
     "Logs",
     "cut_of",
+    "draw_endless",
     "draw_spread_boxes",
     "draw_spread_intervals",
     "entries_of",
@@ -83,6 +85,8 @@ _FEW_HOW: Mapping[str, Any] = {
 
 _Values: TypeAlias = NDArray[np.float64]
 _Ends: TypeAlias = tuple[float, float]
+#: The places, the lower and the upper ends, and the look of intervals some of which have no end.
+Endless: TypeAlias = tuple[_Values, _Values, _Values, Look]
 
 
 class Logs(NamedTuple):
@@ -218,20 +222,23 @@ def _shares(values: _Values, ends: tuple[float, float], *, is_log: bool) -> _Val
     return ((np.log(np.maximum(values, ends[0])) if is_log else values) - low) / (top - low)
 
 
-def _draw_endless(axes: Axes, x: _Values, low: _Values, high: _Values, look: Look) -> None:
+def draw_endless(axes: Axes, every: Sequence[Endless]) -> None:
     """Draw intervals without an end to the edges of the axes, with arrows there."""
-    chosen = np.isinf(low) | np.isinf(high)
-    if not chosen.any():
-        return
-    x, low, high = x[chosen], low[chosen], high[chosen]
-    bottom, top = axes.get_ylim()
-    axes.set_ylim(bottom, top)
-    axes.vlines(x, np.maximum(low, bottom), np.minimum(high, top), look.colour, linewidth=0.9)
-    for ends in (low, high):
-        sure = np.isfinite(ends)
-        axes.plot(x[sure], ends[sure], "_", color=look.colour, markersize=4.4, markeredgewidth=0.9)
-    mark_endless(axes, x, low, bottom, look, "down")
-    mark_endless(axes, x, high, top, look)
+    for x, low, high, look in every:
+        chosen = np.isinf(low) | np.isinf(high)
+        if not chosen.any():
+            continue
+        at, ends = x[chosen], (low[chosen], high[chosen])
+        bottom, top = axes.get_ylim()
+        axes.set_ylim(bottom, top)
+        shown = np.maximum(ends[0], bottom), np.minimum(ends[1], top)
+        axes.vlines(at, *shown, look.colour, linewidth=0.9)
+        how: Any = {"color": look.colour, "markersize": 4.4, "markeredgewidth": 0.9}
+        for one in ends:
+            sure = np.isfinite(one)
+            axes.plot(at[sure], one[sure], "_", **how)
+        mark_endless(axes, at, ends[0], bottom, look, "down")
+        mark_endless(axes, at, ends[1], top, look)
 
 
 def _joined_means(group: Group) -> list[float]:
@@ -246,15 +253,21 @@ def draw_spread_intervals(
     logs: Logs,
     size_in: tuple[float, float],
     cut: tuple[float, float] | None,
-) -> None:
-    """Draw means and intervals."""
+    looks: Mapping[tuple[str, ...], Look] | None = None,
+) -> list[Endless]:
+    """Draw means and intervals in axes of a size, with the looks of lines by their values of the
+    columns that tell them apart, if these are not those of this figure alone; return the intervals
+    for `draw_endless`.
+    """
     has_numbers = data.categories is None
     has_negative = False
     ends: list[float] = []
     places = [x for group in data.groups for x in group.x]
     has_short = any(one for group in data.groups for one in group.is_short)
     most_places = max((len(group.x) for group in data.groups), default=0)
-    drawn_groups = styled(data)
+    drawn_groups = [(one, look) for one, look, _ in styled(data)]
+    if looks is not None:
+        drawn_groups = [(one, looks[tuple(one.key)]) for one in data.groups]
     bands = takes_bands(most_places, has_names=not has_numbers)
     # Means over numbers stand at their number, or a little aside; means over names side by side.
     if has_numbers:
@@ -272,7 +285,7 @@ def draw_spread_intervals(
     endless = []
     has_bars = False
     most = most_pairs(data.groups)
-    for place, (group, look, _) in enumerate(drawn_groups):
+    for place, (group, look) in enumerate(drawn_groups):
         at = whiskers.at[place]
         points = np.array([interval_of(group, one) for one in range(len(group.x))]).reshape(-1, 3)
         mean, low, high = points.T
@@ -311,8 +324,7 @@ def draw_spread_intervals(
             axes.set_ylim(*cut)
     else:
         axes.set_ylim(0.0, (1.12 if has_short else 1.05) * max(ends, default=1.0) or 1.0)
-    for one in endless:
-        _draw_endless(axes, *one)
     if has_numbers:
         wide = has_bars and not bands
         set_places(axes, places, whiskers.at, size_in[0], logs.x, wide=wide)
+    return endless

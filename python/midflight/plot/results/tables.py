@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from midflight.percentiles import PERCENTILES, percentile_columns
 from midflight.refusal import refusal
+from midflight.results import FOLDER
 from midflight.run_tables import plain_text
 from midflight.unmet import MET, met_handoff
 
@@ -40,7 +41,23 @@ def columns_of(source: TableSource, measured: str) -> Columns:
     if isinstance(source, str | Path):
         return read_columns(source, measured)
     columns = source if isinstance(source, Mapping) else _table_columns(source)
-    return percentile_columns(columns, measured) if is_percentile(columns, measured) else columns
+    if is_percentile(columns, measured):
+        columns = percentile_columns(columns, measured)
+    folder = folder_of(source)
+    is_of_sweep = folder is not None and (folder / "sweep.json").is_file()
+    return _with_met(folder, columns, measured) if folder and is_of_sweep else columns
+
+
+def folder_of(source: TableSource) -> Path | None:
+    """Return the folder of the sweep in which a table's file is, or whose results a table has, that
+    of `SweepOutcome` or its DataFrame; a folder itself; None for other sources.
+    """
+    if isinstance(source, str | Path):
+        return Path(source).parent if Path(source).is_file() else Path(source)
+    folder = getattr(source, "folder", None)
+    if folder is None and isinstance(attrs := getattr(source, "attrs", None), Mapping):
+        folder = attrs.get(FOLDER)
+    return Path(folder) if isinstance(folder, str | Path) else None
 
 
 def _table_columns(source: Any) -> Columns:
@@ -123,9 +140,7 @@ def read_columns(source: str | Path, y: str) -> Columns:
             if is_percentile(columns, y):
                 columns = percentile_columns(columns, y)
             if y in columns:
-                ends = columns if _END in columns else _with_ends(place, columns)
-                met = met_handoff(place, ends, y)
-                return columns if met is None else {**columns, MET: met}
+                return _with_met(place, columns, y)
             seen += [one for one in columns if one not in seen]
             break
     if not seen:
@@ -137,6 +152,15 @@ def read_columns(source: str | Path, y: str) -> Columns:
 
 #: When a flow was done, a column of the table of flows; and what a flow is told apart by.
 _END, _FLOW = "finished_ns", ("cell", "run", "flow")
+
+
+def _with_met(place: Path, columns: Columns, measured: str) -> Columns:
+    """The columns of results of a sweep in its folder, with that of flows that met the handoff, if
+    it is known.
+    """
+    ends = columns if _END in columns else _with_ends(place, columns)
+    met = met_handoff(place, ends, measured)
+    return columns if met is None else {**columns, MET: met}
 
 
 def _with_ends(place: Path, columns: Columns) -> Columns:
