@@ -625,9 +625,10 @@ def test_labels_are_written_on_axes_of_names() -> None:
 def test_a_legend_inside_keeps_the_order_of_the_lines() -> None:
     schemes = ["sack", "freeze", "enhanced"]
     how: Any = {"schemes": schemes, "legend": "inside"}
-    legend = figure_of(plot_over_time, "wifi-to-lte", ["throughput"], **how).axes[1].get_legend()
+    how["size"] = (7, 5)
+    legend = figure_of(plot_over_time, "ferry", ["throughput"], **how).axes[1].get_legend()
     words = [text.get_text() for text in legend.get_texts()] if legend else []
-    assert words == ["sack (CUBIC)", *schemes[1:]]
+    assert [one.split(" (")[0] for one in words] == schemes
 
 
 @pytest.mark.parametrize(
@@ -671,3 +672,32 @@ def test_only_some_runs_of_an_axis_have_a_gap(tmp_path: Path, kind: str) -> None
     words = ["plot", "wifi-to-lte", "--axis", "handoffs.0.gap=0s,2s", "--kind", kind]
     assert main([*words, "--marks", "none", "--out", str(tmp_path / "gaps.svg")]) == 0
     assert ">no link</text>" in (tmp_path / "gaps.svg").read_text()
+
+
+def test_a_legend_inside_covers_no_marks_and_is_above_the_panels_without_room() -> None:
+    schemes = ["sack", "vho-qs"]
+    how: Any = {"schemes": schemes, "legend": "inside"}
+    # Timeouts are in rows above all lines.
+    roomy = figure_of(plot_over_time, "ferry", ["throughput"], size=(7, 4), **how)
+    axes = next(one for one in roomy.axes if one.get_legend() is not None)
+    box = axes.get_legend().get_window_extent()
+    for line in axes.get_lines():
+        if line.get_marker() in ("v", "|"):
+            points = line.get_transform().transform(line.get_xydata())
+            assert not any(box.contains(*one) for one in points)
+    with pytest.warns(midflight.ScenarioWarning, match="the legend is above the panels"):
+        full = figure_of(plot_over_time, "ferry", ["throughput"], size=(2.5, 2.5), **how)
+    assert all(one.get_legend() is None for one in full.axes)
+    (above,) = (one for one in full.legends if one.get_texts()[0].get_text().startswith("sack"))
+    assert above.get_window_extent().y0 > full.axes[-1].get_window_extent().y1
+
+
+def test_retransmissions_of_several_lines_are_one_mark_where_they_cover_each_other() -> None:
+    how: Any = {"schemes": ["sack", "vho-qs"], "size": 3.5, "marks": ["retransmissions"]}
+    figure = figure_of(plot_over_time, "wifi-to-lte", ["sequence"], **how)
+    axes = figure.axes[-1]
+    marks = [one for one in axes.get_lines() if one.get_marker() == "^" and len(one.get_xdata())]
+    assert marks
+    for one in marks:
+        across = one.get_transform().transform(one.get_xydata())[:, 0] * 72 / figure.dpi
+        assert (np.diff(np.sort(across)) > one.get_markersize()).all()

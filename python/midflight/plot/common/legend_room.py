@@ -1,4 +1,4 @@
-"""Room for a legend within a panel of results, where it covers nothing that is drawn."""
+"""Room for a legend within a panel, where it covers nothing that is drawn."""
 
 from __future__ import annotations
 
@@ -64,7 +64,8 @@ def settle(figure: Figure, panel: Axes, legend: Legend, *, may_grow: bool) -> bo
 def _marks(panel: Axes, point: float) -> Iterator[NDArray[np.float64]]:
     """Points of what is drawn at data, in pixels, and how far its marks reach beyond them."""
     for line in panel.get_lines():
-        is_of_data = all(line.get_transform().contains_branch_seperately(panel.transData))
+        # Marks in rows have an instant, and no value.
+        is_of_data, _ = line.get_transform().contains_branch_seperately(panel.transData)
         if not is_of_data or not line.get_visible():
             continue
         corners = line.get_transform().transform(line.get_path().vertices)
@@ -72,7 +73,7 @@ def _marks(panel: Axes, point: float) -> Iterator[NDArray[np.float64]]:
         reach = point * (line.get_markersize() if has_marker else line.get_linewidth()) / 2
         yield _along(corners if line.get_linestyle() == "None" else _filled(corners, point), reach)
     for patch in panel.patches:
-        if all(patch.get_transform().contains_branch_seperately(panel.transData)):
+        if patch.get_transform().contains_branch_seperately(panel.transData)[0]:
             corners = patch.get_transform().transform(patch.get_path().vertices)
             yield _along(_filled(corners, point), 0.0)
     for collection in panel.collections:

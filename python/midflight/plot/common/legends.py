@@ -12,6 +12,7 @@ from midflight.refusal import refusal
 from midflight.remark import warn_of
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 __all__ = ["joined_timeouts", "legend"]
@@ -53,8 +54,8 @@ def legend(
     `most`; `entries` are the drawn objects by name.
 
     Where the user wants it inside a panel, only the `lines` are there (by default all), and what
-    their marks are stays outside. In a figure of results, which has lines only, it covers none of
-    them: the axis of values grows if it `may_grow`, or else the legend is outside, with a note. The
+    their marks are stays outside. It covers nothing that is drawn: the axis of values grows if it
+    `may_grow`, or else the legend is above the panels, with a note; but for that in a corner. The
     `first` entries have rows of their own, by default the lines.
     """
     import matplotlib as mpl
@@ -64,36 +65,39 @@ def legend(
         return
     longer: Any = {"legend.handlelength": _BROKEN_LENGTH}
     with mpl.rc_context(longer if any(map(_is_broken, entries.values())) else {}):
-        if (
-            lines is None
-            and place == "inside"
-            and not _put_inside(figure, entries, title, may_grow)
-        ):
-            said = "there is no room that is free of data; the legend is above the panel"
-            warn_of([f"--legend inside: {said}"])
-            place = "outside"
-        if lines is not None or place != "inside":
+        if place != "inside":
             _put(figure, entries, place, loc, title, most, lines, first)
+            return
+        inner = {name: entries[name] for name in entries if lines is None or name in lines}
+        if rest := {name: entries[name] for name in entries if name not in inner}:
+            _put(figure, rest, "outside", loc, "", most, None, None)
+        if inner and not _put_inside(figure, inner, title, may_grow):
+            said = "there is no room that is free of data; the legend is above the panel"
+            warn_of([f"--legend inside: {said}{'' if lines is None else 's'}"])
+            above = loc if lines is None else "outside upper center"
+            _put(figure, inner, "outside", above, title, most, None, first)
 
 
 def _put_inside(figure: Figure, entries: Mapping[str, Any], title: str, may_grow: bool) -> bool:
-    """Put a legend inside a panel where it covers nothing; return whether it has room there."""
+    """Put a legend inside the first panel where it covers nothing; return whether there is one."""
     from midflight.plot.common.legend_room import settle
 
     places = [axes.get_position() for axes in figure.axes]
-    panel, inside = _inside(figure, entries, "inside", title)
-    if settle(figure, panel, inside, may_grow=may_grow):
-        return True
-    inside.remove()
-    for axes, place in zip(figure.axes, places, strict=True):
-        axes.set_position(place)
-        # A position that is set takes axes out of the layout, and the legend needs room above.
-        axes.set_in_layout(True)
+    # Bands have no values.
+    for panel in (axes for axes in figure.axes if axes.get_ylabel()):
+        inside = _inside(panel, entries, "inside", title)
+        if settle(figure, panel, inside, may_grow=may_grow):
+            return True
+        inside.remove()
+        for axes, place in zip(figure.axes, places, strict=True):
+            axes.set_position(place)
+            # A position that is set takes axes out of the layout, and the legend needs room above.
+            axes.set_in_layout(True)
     return False
 
 
-def _inside(figure: Figure, entries: Mapping[str, Any], place: str, title: str) -> tuple[Any, Any]:
-    """Put a legend with these entries inside the first panel; return both.
+def _inside(panel: Axes, entries: Mapping[str, Any], place: str, title: str) -> Any:
+    """Return a legend with these entries inside a panel.
 
     Raises `MidflightError` for too many entries.
     """
@@ -104,13 +108,11 @@ def _inside(figure: Figure, entries: Mapping[str, Any], place: str, title: str) 
             value=place,
             accepted="outside, none",
         )
-    # Bands have no values.
-    panel = next(axes for axes in figure.axes if axes.get_ylabel())
     how: Any = {"loc": CORNERS.get(place, "best"), "title": labelled(title) or None}
     inside = panel.legend(*_shown_entries(entries, 1), frameon=True, framealpha=0.95, **how)
     # Above the marks.
     inside.set_zorder(20)
-    return panel, inside
+    return inside
 
 
 def _is_broken(handle: Any) -> bool:
@@ -139,7 +141,9 @@ def _put(
     if place != "outside":
         inner = {name: rest.pop(name) for name in entries if lines is None or name in lines}
         if inner:
-            _inside(figure, inner, place, title)
+            # Bands have no values.
+            panel = next(axes for axes in figure.axes if axes.get_ylabel())
+            _inside(panel, inner, place, title)
         title = ""
     if not rest:
         return

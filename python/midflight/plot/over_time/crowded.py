@@ -34,12 +34,18 @@ _OF_SEQUENCE: Mapping[Draw, str] = {
 
 
 def without_overlaps(panel: Panel, room: Room) -> Panel:
-    """Return a panel whose rows of marks have one of those of a kind that would cover each other.
+    """Return a panel whose rows of marks, and a sequence of several lines, have one of the marks of
+    a kind that would cover each other.
     How many there are stands beside the row; of timeouts only if they are not told apart.
     """
     crowded = {one.look for one in panel.curves if _are_crowded(panel, one.look, room)}
     curves = []
+    is_sequence = panel.kind == "sequence" and len({one.look for one in panel.curves}) > 1
     for one in panel.curves:
+        if is_sequence and one.draw in EVENTS and not one.in_row:
+            # Those of a burst would be a blob at which neither lines nor marks are seen.
+            kept = _apart(one.time_s, _APART * EVENTS[one.draw].size * room.point_s)
+            one = replace(one, time_s=one.time_s[kept], value=one.value[kept])
         if one.in_row and one.draw in EVENTS:
             is_timeout = one.draw in _TIMEOUTS
             apart = _TIMEOUTS_APART if is_timeout else _APART

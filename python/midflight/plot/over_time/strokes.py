@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from midflight.plot.common.line_looks import look_of
-from midflight.plot.common.style import Look, lighter, text_width
+from midflight.plot.common.style import Look, is_paper, lighter, text_width
 from midflight.plot.over_time.crowded import with_room
 from midflight.plot.over_time.curves import Curve, Draw, Panel
 from midflight.plot.over_time.history import NS_PER_S
@@ -42,6 +42,8 @@ PANEL_IN = 1.25
 _MARKERS = 7
 #: The share of the height of a panel for a row of marks, and for all.
 _ROW, _ROWS = 0.085, 0.34
+#: How far below a frame they begin.
+_BELOW_FRAME = 0.025
 #: What the rows of marks are counted as, and the size of these letters.
 _COUNTED: Sequence[tuple[Sequence[Draw], str]] = (
     (GROUPS["losses"], "lost"),
@@ -241,7 +243,9 @@ def rows_of(
     if not rows:
         rows = sorted({_row_of(one) for one in marks if one.draw in (*EVENTS, "stalled")})
     height = row_height(len(rows))
-    return {row: 1 - height * (place + 0.5) for place, row in enumerate(rows)}
+    # A frame would cut the marks of the first row.
+    below = _BELOW_FRAME if is_paper() else 0.0
+    return {row: 1 - below - height * (place + 0.5) for place, row in enumerate(rows)}
 
 
 def draw_row_names(axes: Axes, panel: Panel, rows: Mapping[int, float]) -> None:
