@@ -18,6 +18,7 @@ from midflight.meant import did_you_mean
 from midflight.refusal import refusal
 from midflight.run_tables import align, counted, csv_row
 from midflight.simulated import replaced
+from midflight.unmet import done_early
 
 if TYPE_CHECKING:
     from midflight.sweep import Sweep
@@ -86,7 +87,7 @@ class Summary:
             axes,
             by,
             chosen,
-            lambda row: path_changes.is_over_before(row, phase),
+            lambda row: path_changes.is_early(row, chosen, phase),
         )
         compared = []
         if asked.compare is not None:
@@ -221,7 +222,7 @@ class Summary:
         """Return what does not measure the handoff, and what the tables leave out for that."""
         early = sum(len(one.early) for one in self.grouped)
         every = sum(len(one.runs) for one in self.grouped)
-        left_out = [f"Left out: {early} of {every} flows, which were done before the handoff."]
+        left_out = [f"Left out: {early} of {every} flows, which were {done_early(self.metric)}."]
         is_left_out = early and not self.grouped[0].is_all_early
         return [*self.unmet.notes(), *(left_out if is_left_out else [])]
 
@@ -322,11 +323,11 @@ class Summary:
             texts.append(f"... and {more} more lines in {self.file}; --by AXES lists fewer.")
         early = sum(one.done_before for one in self.compared)
         if early:
-            which = "handoff" if self.phase is None else f"handoff or change {self.phase}"
+            which = "the handoff" if self.phase is None else f"handoff or change {self.phase}"
             pairs = early + sum(one.pairs + one.left_out for one in self.compared)
+            why = done_early(self.metric, which)
             texts.append(
-                f"{early} of {pairs} pairs are left out and counted apart: a flow was done before "
-                f"the {which}."
+                f"{early} of {pairs} pairs are left out and counted apart: a flow was {why}."
             )
         if lost := sum(one.left_out for one in self.compared):
             pairs = sum(one.pairs + one.left_out for one in self.compared)

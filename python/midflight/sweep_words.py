@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from midflight.percentiles import PERCENTILES
 from midflight.sweep_results import LEAST_WORDS
+from midflight.unmet import done_early
 
 if TYPE_CHECKING:
     from midflight.sweep_results import Comparison
@@ -257,7 +258,7 @@ def _without_pairs(every: Sequence[Comparison], metric: str, name: str) -> str:
         ]
         said = [f"{' or '.join(who)} {ends}"] if who else []
         if any(one.done_before for one in some):
-            said.append("flows were done before the handoff")
+            said.append(f"flows were {done_early(metric)}")
         return f": {' and '.join(said)}" if said else ""
 
     said = ""

@@ -1,6 +1,7 @@
 """Handoffs that affect no flow: those after all of the node's flows are done, or before one opens.
 
-Such a run does not measure the handoff, and its numbers do not show that.
+Such a run does not measure the handoff, and its numbers do not show that. Nor does a flow that is
+done before it had as many new packets after the handoff as a time after it counts.
 """
 
 from __future__ import annotations
@@ -15,17 +16,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from midflight.run_tables import counted, plain_text, rows
+from midflight.sweep_folder import AFTER
 
 if TYPE_CHECKING:
     from midflight._core import PathChange, Plan, Table
     from midflight.sweep import Sweep
 
-__all__ = ["MET", "PathChanges", "Unmet", "UnmetRuns", "met_handoff", "unmet_cells"]
+__all__ = ["MET", "PathChanges", "Unmet", "UnmetRuns", "done_early", "met_handoff", "unmet_cells"]
 
-#: The column of results that says whether a flow was not done before the handoff.
+#: The column of results that says whether a flow was not done before the handoff, or, for a time
+#: after the handoff, before it had that time.
 MET = "met_handoff"
 #: Handoffs at more instants than this are not searched for.
 _MOST_INSTANTS = 5000
+
+
+def done_early(metric: str, which: str = "the handoff") -> str:
+    """Return in words which flows do not measure a handoff with a metric."""
+    few = {"all_new_ns": "with fewer new packets", "first_new_ns": "without a new packet"}
+    return f"done {few[metric]} after {which}" if metric in few else f"done before {which}"
 
 
 @dataclass(frozen=True)
@@ -126,27 +135,31 @@ class PathChanges:
             self.known[values] = self.sweep.plan(int(row["cell"])).path_changes
         return self.known[values]
 
-    def is_over_before(self, row: Mapping[str, str], phase: int | None = None) -> bool:
-        """Whether a flow was done before the handoff or change of that number.
+    def is_early(self, row: Mapping[str, str], metric: str, phase: int | None = None) -> bool:
+        """Whether a flow was done before the handoff or change of that number, or, for a time after
+        it, before it had that time.
 
         Without a number it is the first handoff.
         """
         if row["finished_ns"] == "":
+            return False
+        if metric in AFTER and row[metric] != "":
             return False
         all_of_them = self.of(row)
         if phase is None:
             begins = handoffs_ns(all_of_them)[:1]
         else:
             begins = [one["at_ns"] for one in all_of_them][phase - 1 : phase]
-        return any(int(row["finished_ns"]) <= at for at in begins)
+        return any(metric in AFTER or int(row["finished_ns"]) <= at for at in begins)
 
 
 def met_handoff(
     folder: Path, columns: Mapping[str, Sequence[Any]], measured: str
 ) -> list[str] | None:
     """Return for each row of a sweep's table of flows "1", or "0" if its flow was done before the
-    handoff or change that a comparison of a measurement is about, usually the first handoff; None
-    if the folder is no sweep with handoffs, or has too many.
+    handoff or change that a comparison of a measurement is about, usually the first handoff, or had
+    too few packets after it to be measured; None if the folder is no sweep with handoffs, or has
+    too many.
     """
     from midflight._core import MidflightError
     from midflight.sweep import Sweep
@@ -159,7 +172,7 @@ def met_handoff(
     except (OSError, MidflightError):
         # Results alone, or schemes of the user.
         return None
-    names = [*path_changes.axes, "cell", "finished_ns"]
+    names = [*path_changes.axes, "cell", "finished_ns", *({measured} & {*AFTER})]
     if any(name not in columns for name in names):
         return None
     each = zip(*(columns[name] for name in names), strict=True)
@@ -169,7 +182,7 @@ def met_handoff(
     if not texts or not handoffs_ns(path_changes.of(texts[0])):
         return None
     phase = sweep.phase if sweep.metric in (None, measured) else None
-    return ["0" if path_changes.is_over_before(row, phase) else "1" for row in texts]
+    return ["0" if path_changes.is_early(row, measured, phase) else "1" for row in texts]
 
 
 def _text(value: object) -> str:

@@ -111,7 +111,9 @@ def plot_results(
     samples = samples_of(source, columns)
     check_is_apart(source, columns, {"--x": x, "--y": y if kind == "heatmap" else None}, samples)
     every, columns = columns, usual_rows(columns, source, asked, shown, kept)
-    phases = {*map(str, columns["phase"])} if columns is not every else set()
+    asks_phases = {"phase", "kind"} & {asked.x, asked.y, *asked.by, *kept}
+    is_after = columns is not every and not asks_phases
+    phases = {*map(str, columns["phase"])} if is_after else set()
     kept = kept_values(columns, by_value(columns, kept))
     sides = {x, y} if kind == "heatmap" else {x}
     flows = pooled_flows(columns, measured, {*sides, *by}, kept)
@@ -164,7 +166,7 @@ def plot_results(
             )
         if words := curve_words(samples):
             note(words)
-    elif shown != asked:
+    elif shown != asked or is_after:
         of = "" if paired is None else f"{source} --kind {kind} "
         note(f"the figure shows {of}{options}{after_words(phases)}")
     if (
@@ -216,15 +218,15 @@ def note_early(
 ) -> None:
     """Print a note if some flows of a sweep were done before the handoff."""
     from midflight.plot.results.rows import rows_of
-    from midflight.unmet import MET
+    from midflight.unmet import MET, done_early
 
     found = rows_of(columns, measured, kept, shown)
     early, every = len(found.early), len(found.early) + len(found.shown)
     if found.is_all_early:
-        note(f"all {every} flows were done before the handoff: the figure says nothing about it")
+        note(f"all {every} flows were {done_early(measured)}: the figure says nothing about it")
     elif early:
         note(
-            f"{early} of {every} flows were done before the handoff and are left out, as in a "
+            f"{early} of {every} flows were {done_early(measured)} and are left out, as in a "
             f"comparison; --where {MET}=1 --where {MET}=0 keeps them"
         )
 

@@ -172,13 +172,17 @@ def usual_rows(
     shown: Shown,
     where: Mapping[str, Any] | None = None,
 ) -> Columns:
-    """Return the rows of a figure that shows what a sweep prints: of a time after a handoff those
-    after the one that the sweep has, unless phases are asked for. Others keep all rows.
+    """Return the rows of a figure: of a time after a handoff in a sweep those after the handoff
+    that the sweep has, unless phases are asked for, and then those after each handoff or change.
+    Others keep all rows.
     """
-    asks = {asked.x, asked.y, *asked.by, *(where or {})}
-    if asked.value is not None or not is_sweep(source) or {"phase", "kind"} & asks:
+    from midflight.sweep_folder import AFTER, read_definition
+
+    if shown.value not in AFTER or not is_sweep(source) or not {"phase", "kind"} <= {*columns}:
         return columns
-    from midflight.sweep_folder import read_definition
+    if {"phase", "kind"} & {asked.x, asked.y, *asked.by, *(where or {})}:
+        # Nothing is before the first phase.
+        return _only(columns, [row for row, kind in enumerate(columns["kind"]) if kind != "start"])
 
     return after_handoff(columns, shown.value, read_definition(Path(source))["phase"])
 
@@ -201,7 +205,11 @@ def after_handoff(columns: Columns, value: str | None, phase: int | None) -> Col
             if columns["kind"][row] == "handoff":
                 first.setdefault(tuple(str(columns[one][row]) for one in _OF_FLOW), row)
         keep = [*first.values()]
-    return {name: [values[row] for row in keep] for name, values in columns.items()}
+    return _only(columns, keep)
+
+
+def _only(columns: Columns, rows: Sequence[int]) -> Columns:
+    return {name: [values[row] for row in rows] for name, values in columns.items()}
 
 
 def usual_kinds(source: object, flows: Sequence[str] = ()) -> Sequence[str]:

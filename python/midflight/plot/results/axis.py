@@ -92,6 +92,7 @@ from midflight.plot.usual import (
 )
 from midflight.refusal import names_arguments, refusal
 from midflight.results import quartiles
+from midflight.sweep_folder import AFTER
 from midflight.sweep_results import SEED, is_sample
 
 if TYPE_CHECKING:
@@ -294,7 +295,7 @@ def axis_data(
         measure=(y, unit_of(y)[0]),
         counted=(counted := counted_as(columns, rows, {x, *by})),
         pooled=pooled_words(columns, y, {x, *by}, kept, counted=counted),
-        early=early_words(columns, found_rows, by),
+        early=early_words(columns, found_rows, y, by),
         remark=kept_words(columns, {x, *by}, kept),
         where=kept_text(kept),
         by=by,
@@ -424,7 +425,7 @@ def check_is_measured(columns: Columns, rows: Sequence[int], name: str, option: 
     accepted = "one that some run has, such as goodput_bps"
     raise refusal(
         f'{option} "{name}" has no value in any of {len(rows)} rows: no run finished what it '
-        f"measures; give {accepted}, or the runs a later end",
+        f"measures, or had enough to send; give {accepted}, or the runs a later end",
         name=option,
         value=name,
         accepted=accepted,

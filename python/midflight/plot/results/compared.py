@@ -19,6 +19,7 @@ from midflight.plot.results.tables import Columns
 from midflight.plot.results.unfinished import joined, unfinished_words
 from midflight.refusal import refusal
 from midflight.sweep_results import METRICS, has_no_spread, is_negligible
+from midflight.unmet import done_early
 
 __all__ = [
     "CHANGES",
@@ -281,7 +282,7 @@ def why_empty(columns: Columns, row: int) -> str:
         return ""
     left_out, early = (_count(columns, one, row) for one in ("left_out", "done_before"))
     if not left_out:
-        return "a flow was done before the handoff" if early else ""
+        return f"a flow was {done_early(str(columns['metric'][row]))}" if early else ""
     baseline = columns["baseline"][row]
     sides = [_count(columns, one, row) == left_out for one in _SIDES]
     who = f"{baseline} or the other one"
@@ -339,7 +340,7 @@ def left_out_words(columns: Columns, rows: Sequence[int]) -> str:
         pairs = sum(_count(columns, "left_out", row) for row in lost)
         words.append(f"{pairs} pairs in which a run has no value")
     if early := sum(_count(columns, "done_before", row) for row in some):
-        words.append(f"{early} pairs done before the handoff")
+        words.append(f"{early} pairs {done_early(str(columns['metric'][rows[0]]))}")
     return f"left out: {', '.join(words)}" if words else ""
 
 

@@ -80,6 +80,7 @@ from midflight.plot.results.unfinished import counted_words
 from midflight.plot.usual import MOST_MAPS
 from midflight.refusal import refusal
 from midflight.sweep_results import LEAST_WORDS
+from midflight.unmet import done_early
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -181,14 +182,14 @@ def heatmap_of(
             named = ", ".join(text_of(columns[name][row]) for name in by)
             missing = math.isnan(shown_number(columns[value][row], value))
             lost[named] = lost.get(named, 0) + missing
-        early = early_words(columns, found_rows, by)
+        early = early_words(columns, found_rows, value, by)
         unfinished = counted_words(lost, is_time=value.endswith("_ns"))
         cells = Counter(tuple(text_of(columns[name][row]) for name in (x, y, *by)) for row in rows)
         is_one = max(cells.values(), default=0) < 2
         medians = "" if is_one else f"medians {over_words(cells.values(), counted)}"
         words["detail"] = "; ".join(filter(None, (medians, unfinished, early)))
         if found_rows.early:
-            words["empty"] = "flows done before the handoff"
+            words["empty"] = f"flows {done_early(value)}"
     if not by:
         return replace(_one_map(columns, rows, sides, value, has_unsure=bool(unsure)), **words)
     keys: dict[tuple[str, ...], list[int]] = {}

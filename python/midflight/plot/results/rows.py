@@ -1,8 +1,9 @@
 """Which rows of a table a figure of results shows: those that are asked for, of flows that have
 what is measured, and were not done before the handoff.
 
-A flow that was done before the handoff says nothing about it. Figures leave it out as a comparison
-does (`midflight.sweep_results`), and say how many flows these are.
+A flow that was done before the handoff, or had too few packets after it to be measured, says
+nothing about it. Figures leave it out as a comparison does (`midflight.sweep_results`), and say how
+many flows these are.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from midflight.plot.results.unfinished import counted_flows
 from midflight.refusal import refusal
 from midflight.run_tables import is_requests
 from midflight.sweep_results import SEED, WORKLOAD_OF
-from midflight.unmet import MET
+from midflight.unmet import MET, done_early
 
 __all__ = [
     "Rows",
@@ -75,11 +76,11 @@ def rows_of(
     return Rows([row for row, early in each if not early], [row for row, early in each if early])
 
 
-def early_words(columns: Columns, rows: Rows, by: Sequence[str]) -> str:
+def early_words(columns: Columns, rows: Rows, measured: str, by: Sequence[str]) -> str:
     """Return how many flows of which lines, told apart by these columns, a figure leaves out; "" if
     there are none.
     """
-    why = "done before the handoff"
+    why = done_early(measured)
     if rows.is_all_early:
         return f"all {counted_flows({'': len(rows.shown)}, why)}"
     every = [*rows.shown, *rows.early]

@@ -283,7 +283,7 @@ def spread_of(
         if has_ends(columns, value) and kind == "interval":
             values = ordered(columns, rows, by[-1], kept) if by else []
             found = panels_of_changes(found, values, lines_name(by[:-1], columns))
-    words = (found.detail, early_words(columns, found_rows, by))
+    words = (found.detail, early_words(columns, found_rows, value, by))
     return replace(
         found,
         detail="; ".join(filter(None, words)),

@@ -1,0 +1,89 @@
+"""Of times after a handoff: figures and tables leave out the flows that are done before they have
+that time, and show the rows after the handoff unless phases are asked for.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+
+import pytest
+
+from midflight.cli import main
+from midflight.plot.results.axis import axis_data, spaced
+from midflight.plot.results.rows import rows_of
+from midflight.plot.results.tables import read_columns
+from midflight.plot.usual import after_handoff
+from midflight.sweep import Sweep
+from midflight.sweep_summary import Summary
+
+SCHEME, AT = "flows.download.scheme", "handoffs.0.at"
+
+
+@pytest.fixture(scope="module")
+def few_left(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A transfer and two instants, after which hundreds of packets are left, or three."""
+    folder = tmp_path_factory.mktemp("few") / "out"
+    words = ["--set", "flows.download.size=1 MB", "--compare", SCHEME, "--out", str(folder)]
+    words += ["--axis", f"{SCHEME}=sack,enhanced", "--axis", f"{AT}=0.3s,0.4s"]
+    assert main(["sweep", "wifi-to-lte", *words, "--metric", "all_new_ns"]) == 0
+    return folder
+
+
+def flows_of(folder: Path) -> dict[tuple[str, str], tuple[bool, bool]]:
+    """Which flows were done, and which have a time after the handoff, as the tables say."""
+    ends = list(csv.DictReader((folder / "flows.csv").open()))
+    phases = csv.DictReader((folder / "phases.csv").open())
+    after = {row["cell"]: row["all_new_ns"] != "" for row in phases if row["phase"] == "1"}
+    return {
+        (row[SCHEME], spaced(row[AT])): (row["finished_ns"] != "", after.get(row["cell"], False))
+        for row in ends
+    }
+
+
+def test_flows_with_too_few_packets_are_no_runs_that_did_not_finish(few_left: Path) -> None:
+    flows = flows_of(few_left)
+    assert all(done for done, _ in flows.values())
+    short = [key for key, (_, has_time) in flows.items() if not has_time]
+    assert short == [("sack", "0.4 s"), ("enhanced", "0.4 s")]
+    columns = after_handoff(read_columns(few_left, "all_new_ns"), "all_new_ns", None)
+    found = rows_of(columns, "all_new_ns", {})
+    assert [(columns[SCHEME][row], spaced(columns[AT][row])) for row in found.early] == short
+    data = axis_data(columns, x=AT, y="all_new_ns", by=[SCHEME])
+    assert [(line.missing, line.runs) for line in data.lines] == [([0], [1]), ([0], [1])]
+    words = "left out: 1 flow of sack and 1 of enhanced done with fewer new packets"
+    assert data.early == f"{words} after the handoff"
+    # A transfer time is of the whole flow.
+    found = rows_of(read_columns(few_left, "duration_ns"), "duration_ns", {})
+    assert (len(found.shown), len(found.early)) == (4, 0)
+
+
+def test_tables_and_comparisons_leave_them_out(few_left: Path) -> None:
+    summary = Summary.of(Sweep.read(few_left), few_left)
+    (one,) = summary.compared
+    assert (one.pairs, one.left_out, one.done_before) == (1, 0, 1)
+    assert [group.missing() for group in summary.grouped] == [0, 0]
+    said = " ".join(summary.text(few_left).split())
+    assert "Left out: 2 of 4 flows, which were done with fewer new packets after" in said
+    assert "1 of 2 pairs are left out and counted apart: a flow was done with fewer" in said
+
+
+def test_a_time_that_is_asked_for_has_the_rows_after_the_handoff(
+    few_left: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What comes before it has no such time, and is no run that did not finish."""
+    for kind in ("cdf", "interval", "box", "median"):
+        out, table = tmp_path / f"{kind}.svg", tmp_path / f"{kind}.csv"
+        words = ["plot", str(few_left), "--kind", kind, "--by", SCHEME, "--csv", str(table)]
+        words += ["--value" if kind == "cdf" else "--y", "all_new_ns", "--out", str(out)]
+        assert main([*words, *([] if kind == "cdf" else ["--x", AT])]) == 0
+        said = " ".join(re.findall(r">([^<>]+)</(?:text|tspan)>", out.read_text()))
+        assert "did not finish" not in said
+        assert "--where phase=1" in capsys.readouterr().err
+        assert {row.get("missing") or "0" for row in csv.DictReader(table.open())} == {"0"}
+    # Phases that are asked for are those after a handoff or change.
+    words = ["plot", str(few_left), "--kind", "median", "--x", "phase", "--y", "all_new_ns"]
+    assert main([*words, "--by", SCHEME, "--csv", str(table), "--out", str(out)]) == 0
+    assert {row["phase"] for row in csv.DictReader(table.open())} == {"1"}
+    assert "--where phase" not in capsys.readouterr().err
