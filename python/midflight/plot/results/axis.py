@@ -423,9 +423,10 @@ def check_is_measured(columns: Columns, rows: Sequence[int], name: str, option: 
     if not all(math.isnan(shown_number(columns[name][row], name)) for row in rows):
         return
     accepted = "one that some run has, such as goodput_bps"
+    few = ", or had so many packets left" if name in AFTER else ""
     raise refusal(
         f'{option} "{name}" has no value in any of {len(rows)} rows: no run finished what it '
-        f"measures, or had enough to send; give {accepted}, or the runs a later end",
+        f"measures{few}; give {accepted}, or the runs a later end",
         name=option,
         value=name,
         accepted=accepted,
