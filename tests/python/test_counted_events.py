@@ -68,3 +68,29 @@ def test_counts_beside_rows_take_next_to_no_width_from_panels() -> None:
         figure.draw_without_rendering()
         widths.append(figure.axes[1].get_position().width)
     assert widths[0] == pytest.approx(widths[1], abs=0.02)
+
+
+@pytest.mark.parametrize("schemes", [["sack", "freeze"], ["sack", "freeze", "vho", "enhanced"]])
+@pytest.mark.filterwarnings("ignore::midflight.remark.ScenarioWarning")
+def test_counts_of_narrow_panels_cover_no_title(schemes: list[str]) -> None:
+    look = "paper" if len(schemes) == 2 else "plain"
+    figure = figure_of(plot_run, "wifi-to-lte", schemes=schemes, look=look, kind="time-sequence")
+    figure.draw_without_rendering()
+    for axes in figure.axes:
+        left, right = (
+            getattr(axes, name).get_window_extent() for name in ("_left_title", "_right_title")
+        )
+        assert left.width > 0
+        assert right.width > 0
+        assert not left.overlaps(right)
+
+
+def test_counts_beside_rows_cover_no_title_of_an_axis() -> None:
+    how: Any = {"look": "paper", "schemes": ["sack", "freeze", "enhanced"]}
+    figure = figure_of(plot_over_time, "commute", ["throughput", "queue"], **how)
+    figure.draw_without_rendering()
+    for axes in figure.axes[1:]:
+        counts = [one for one in axes.texts if one.get_text().endswith((" lost", " timeouts"))]
+        assert len(counts) == 3
+        title = axes.yaxis.label.get_window_extent()
+        assert not any(one.get_window_extent().overlaps(title) for one in counts)

@@ -50,7 +50,7 @@ def test_a_figure_for_a_paper_has_no_title() -> None:
     titles = []
     for look in STYLES:
         with chosen_style(look):
-            drawn = run_figure(runs[:1]), run_figure(runs)
+            drawn = run_figure(runs[:1]), run_figure(runs, size="double")
         titles.append([[axes.get_title(loc="left") for axes in one.axes[:2]] for one in drawn])
     both = ["sack (CUBIC)", "freeze"]
     assert titles == [[["sack (CUBIC)", ""], both], [["", ""], both]]

@@ -31,6 +31,7 @@ from midflight.plot.common.style import (
     labelled,
     size_in,
     style,
+    text_width,
     usually,
     wrapped,
 )
@@ -141,6 +142,9 @@ _ROWS_ONCE: Sequence[tuple[Sequence[str], Sequence[str]]] = (
     ),
     ((PLAYBACK,), ("buffer", "bitrate")),
 )
+#: The size of the letters of titles of axes, and the share of the height of a panel that is no less
+#: in usual figures.
+_TITLE_PT, _OF_PANEL = 7.5, 0.85
 #: Times without a link, where they differ between the lines: width in points, and words if some
 #: are outages.
 _GAP_PT, _GAP = 3.6, "no link or outage"
@@ -490,6 +494,8 @@ def _figure(
             axes.set_ylabel(panel.what)
             axes.set_title(labelled(panel.line), loc="left", fontsize=SMALL_PT, pad=2)
             scale_of(axes, panel, _scale(panel), share_above(rows))
+            if rows:
+                axes.yaxis.label.set_y(_middle(axes.get_ylabel(), share_above(rows)))
             if panel.kind != "objects" and _asked_top(panel) is None:
                 # Ends that are asked for have their ticks.
                 end_below_rows(axes, share_above(rows))
@@ -611,6 +617,14 @@ def _draw_gaps(
             how: Any = {"linewidth": 0.6, "linestyle": (0, (4, 2)), "alpha": 0.6, "zorder": 1.5}
             for at in (at for at in makes if start < at < end):
                 axes.axvline(at, color=look.colour, **how)
+
+
+def _middle(title: str, above: float) -> float:
+    """The height of the middle of the title of an axis of values, as a share of the panel's, which
+    has numbers beside rows of marks `above` that: it is beside the values as far as it has room.
+    """
+    half = text_width(title, _TITLE_PT) / 2 / (PANEL_IN * 72 * _OF_PANEL)
+    return max((1 - above) / 2, min(half, 0.5))
 
 
 def _head(

@@ -80,6 +80,8 @@ MOST_PANELS = 4
 _MOST_EVENTS, _MOST_NAMED, _LEAST_NAMED_IN = 8, 3, 2.3
 #: The size of the letters of titles of panels.
 _TITLE_PT = 7.5
+#: How the numbers of events beside or above a title look.
+_COUNTS: Mapping[str, Any] = {"fontsize": SMALL_PT, "color": "0.35"}
 #: Panels side by side that are narrower, in inches, show little.
 _NARROW_IN = 1.4
 #: What a row of panels has at its left and right, and between two panels, in inches.
@@ -191,6 +193,7 @@ def run_figure(
     width, height = size_in(size, (PAGE_IN, sum(rows) + 0.75))
     with usually(usual_of_flows(runs)), style():
         from matplotlib.figure import Figure
+        from matplotlib.transforms import ScaledTranslation
 
         figure = Figure(figsize=(width, height))
         grid = figure.subplots(
@@ -236,10 +239,12 @@ def run_figure(
             how: Any = {"pad": 7 + 9 * label_levels(one.moments, room)}
             free = 72 * room.width_in - 1.1 * text_width(heading, _TITLE_PT) - SMALL_PT
             said = _event_counts(one, room, segments)
-            if text_width(said, SMALL_PT) > free:
-                said = said.replace(", ", ",\n")
-            axes.set_title(captioned(said), loc="right", fontsize=SMALL_PT, color="0.35", **how)
             axes.set_title(heading, loc="left", fontweight="bold", **how)
+            drawn = axes.set_title(captioned(said), loc="right", **_COUNTS, **how)
+            if text_width(said, SMALL_PT) > free:
+                # Above the title.
+                raised = ScaledTranslation(0, 1.3 * _TITLE_PT / 72, figure.dpi_scale_trans)
+                drawn.set_transform(drawn.get_transform() + raised)
         for axes, one in zip(grid[-1], runs, strict=True):
             axes.set_xlabel(time_title([(one.recorded, one.end_ns)]))
         for row in grid:
