@@ -43,6 +43,7 @@ __all__ = [
     "ratio_ci",
     "slowest",
     "t_quantile",
+    "weighted_quantile",
 ]
 
 NS_PER_S = 1e9
@@ -73,6 +74,14 @@ def quantile(values: ArrayLike, q: float) -> float:
     if np.isinf(data[low + 1]):
         return float("inf")
     return float(data[low] + fraction * (data[low + 1] - data[low]))
+
+
+def weighted_quantile(values: NDArray[Any], weights: NDArray[Any], share: float) -> float:
+    """The least of some values that this share of the weights have at most."""
+    order = np.argsort(values)
+    reached = np.cumsum(weights[order])
+    place = int(np.searchsorted(reached, share * reached[-1]))
+    return float(values[order][min(place, len(values) - 1)])
 
 
 def quartiles(values: ArrayLike) -> Quartiles:

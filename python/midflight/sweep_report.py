@@ -92,6 +92,7 @@ def sweep_report_html(
     from midflight.plot.common.names import column_name, within_text
     from midflight.plot.common.plain import usual_of_folder
     from midflight.plot.common.style import labelled
+    from midflight.plot.results.tables import read_once
     from midflight.sweep import Sweep
     from midflight.sweep_folder import check_metric
     from midflight.sweep_results import METRICS, check_has_tables
@@ -105,7 +106,7 @@ def sweep_report_html(
     scenario = json.loads(asked.scenario)
     words, unit = METRICS[summary.metric]
     definition = json.loads((folder / "sweep.json").read_text(encoding="utf-8"))
-    with usual_of_folder(folder):
+    with usual_of_folder(folder), read_once():
         heading, description = sweep_heading(asked)
         values, parts = value_lines(asked)
         return (

@@ -25,7 +25,7 @@ from midflight.plot.common.coincide import widths_of_joined
 from midflight.plot.common.line_looks import line_looks
 from midflight.plot.common.place_scale import LINEAR, LOG
 from midflight.plot.common.style import SERIES
-from midflight.plot.results import panels
+from midflight.plot.results import panels, tables
 from midflight.plot.results.axis import axis_data, lines_name
 from midflight.plot.results.compared import usual_ends
 from midflight.plot.results.dodge import beside, dodge, has_seen, whiskers_of
@@ -635,3 +635,22 @@ def test_intervals_of_differences_without_a_width_are_named(value: str) -> None:
     said = said_in(interval(columns, value=value))
     words = "intervals of zero width where all pairs differ by the same"
     assert (words in said) == (value == "difference")
+
+
+def test_a_table_is_read_once_for_a_figure_or_a_report(
+    instants: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    found = tables._read_table
+
+    def counted(file: Path) -> tables.Columns:
+        read.append(file.stem)
+        return found(file)
+
+    monkeypatch.setattr(tables, "_read_table", counted)
+    for words in (["plot", "x.png"], ["plot", "x.png", "--kind", "box"], ["report", "x.html"]):
+        command, name, *more = words
+        assert main([command, str(instants), "--out", str(tmp_path / name), *more]) == 0
+        assert read
+        assert len({*read}) == len(read)
+        read.clear()

@@ -16,7 +16,15 @@ if TYPE_CHECKING:
 __all__ = ["plot_results", "write_rows"]
 
 
-def plot_results(
+def plot_results(source: str, out: str, **asked: Any) -> None:
+    """Write the figure of a folder of results; the arguments are those of `_plot_results`."""
+    from midflight.plot.results.tables import read_once
+
+    with read_once():
+        _plot_results(source, out, **asked)
+
+
+def _plot_results(
     source: str,
     out: str,
     *,

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from midflight.explain.path import NS_PER_S, Values
 from midflight.explain.words import link_text, to_ms
+from midflight.results import weighted_quantile
 
 if TYPE_CHECKING:
     from midflight.explain.arrivals import FlowEvents, RunEvents
@@ -72,9 +73,7 @@ def worst_time(path: PathSamples, span: tuple[int, int]) -> SlowTime | None:
 
 def _median(rates: Values, length: Values) -> float:
     """The rate that the link has less than half of the time."""
-    order = np.argsort(rates)
-    place = np.searchsorted(np.cumsum(length[order]), length.sum() / 2)
-    return float(rates[order][min(place, len(rates) - 1)]) if len(rates) else 0.0
+    return weighted_quantile(rates, length, 0.5) if len(rates) else 0.0
 
 
 def _slow_times(begins: Values, ends: Values, slow: NDArray[np.bool_]) -> list[tuple[int, int]]:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from midflight.plot.results.tables import Columns, TableSource
 
 __all__ = [
+    "MOST_LINES",
+    "MOST_MAPS",
     "Shown",
     "after_handoff",
     "free_axes",
@@ -42,7 +44,7 @@ _OF_FLOW = ("cell", "run", "flow")
 _OF_RECORDINGS = ("throughput", "queue", "delay")
 
 #: Settings have lines up to this number, and maps beside each other up to that one.
-_MOST_LINES = MOST_MAPS = 6
+MOST_LINES = MOST_MAPS = 6
 #: What is compared and schemes, which are not pooled, have lines up to this number.
 _MOST_APART = len(SERIES)
 
@@ -137,7 +139,7 @@ def usual_shown(
         is_one = x == "flow" or "flow" in fixed
         flows = [] if is_one else measured_flows(read_columns(Path(source), value), value, {})
         lines = prod(len(axes[key]) for key in by)
-        if 1 < len(flows) * lines <= _MOST_LINES and len(flows) > 1:
+        if 1 < len(flows) * lines <= MOST_LINES and len(flows) > 1:
             # What they measure differs, as their sizes and their links do.
             by = ["flow", *by]
     if has_by and by and compare is not None and compare not in (x, y, *by):
@@ -328,7 +330,7 @@ def usual_by(
     by: list[str] = []
     lines = 1
     for key in settings:
-        most = _MOST_APART if is_apart(key) else _MOST_LINES
+        most = _MOST_APART if is_apart(key) else MOST_LINES
         if key not in shown and lines * len(axes[key]) <= most:
             by.append(key)
             lines *= len(axes[key])

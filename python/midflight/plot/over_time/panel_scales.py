@@ -17,6 +17,7 @@ from midflight.plot.over_time.curves import Curve, Panel, Peak, Stretch, Values
 from midflight.plot.over_time.history import NS_PER_S
 from midflight.plot.over_time.room import Room
 from midflight.plot.over_time.row_ticks import end_of_values
+from midflight.results import weighted_quantile
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -476,7 +477,7 @@ def _usual_time(panel: Panel) -> float:
         lasts[known] *= ~_is_alone(one.value[known])
         for values, share in ((one.value, _USUAL), (one.high, _USUAL), (one.most, _USUAL_MOST)):
             if values is not None:
-                found.append(_quantile(values[known], lasts[known], share))
+                found.append(weighted_quantile(values[known], lasts[known], share))
     return max(found)
 
 
@@ -490,16 +491,8 @@ def most_but_rare(lines: Sequence[tuple[Values, Values]]) -> float:
         if len(values):
             most = max(most, float(values.max()))
             lasts = np.append(np.diff(time_s), 0.0)
-            usual = max(usual, _quantile(values, lasts, 1 - _RARE_TIME))
+            usual = max(usual, weighted_quantile(values, lasts, 1 - _RARE_TIME))
     return _ABOVE * usual if most > _RARE * usual > 0 else most
-
-
-def _quantile(values: Values, weights: Values, share: float) -> float:
-    """The least value that this share of the weights have at most."""
-    order = np.argsort(values)
-    reached = np.cumsum(weights[order])
-    place = int(np.searchsorted(reached, share * reached[-1]))
-    return float(values[order][min(place, len(values) - 1)])
 
 
 def off_scale(panel: Panel, top: float | None = None) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 
 from midflight.plot.over_time.curves import Curve, Panel, Values
 from midflight.plot.over_time.room import Room
+from midflight.results import weighted_quantile
 
 __all__ = ["without_teeth"]
 
@@ -48,9 +49,7 @@ def _blunt(curve: Curve, least_s: float, *, has_band: bool) -> Curve:
     first, last = ups[:-1] + 1, ups[1:]
     length = time[last] - time[first]
     # The usual one is that at half of their time.
-    order = np.argsort(length)
-    half = np.searchsorted(np.cumsum(length[order]), length.sum() / 2)
-    if not len(length) or (usual := float(length[order][half])) >= least_s:
+    if not len(length) or (usual := weighted_quantile(length, length, 0.5)) >= least_s:
         return curve
     columns: list[list[Values]] = []
     done = 0

@@ -79,6 +79,7 @@ from midflight.plot.results.tables import (
     TableSource,
     columns_of,
     missing_column,
+    read_once,
     results_of,
 )
 from midflight.plot.results.unfinished import counted_words
@@ -166,6 +167,7 @@ class AxisData:
 
 
 @names_arguments
+@read_once()
 def plot_axis(
     source: TableSource,
     path: str | Path,

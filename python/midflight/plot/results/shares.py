@@ -17,6 +17,7 @@ from midflight.plot.results.rows import counted_as, ordered, over_words, text_of
 from midflight.plot.results.scales import WIDE, place_limits, set_log
 from midflight.plot.results.spread_data import Spread, known_of
 from midflight.plot.results.unfinished import unfinished_words
+from midflight.plot.usual import MOST_LINES
 from midflight.results import quantile
 
 if TYPE_CHECKING:
@@ -40,8 +41,6 @@ LINE_PT = 1.1
 
 #: A line has so many steps at the most.
 _MOST_STEPS = 4000
-#: Two columns with more combinations of values have panels.
-_MOST_LINES = 6
 #: Panels whose values have a smaller share of a common axis do not have one.
 _LEAST_SHARE = 0.1
 #: The most panels.
@@ -111,7 +110,7 @@ def panels_of(
     if len(by) < 2:
         return None
     lines = {tuple(text_of(columns[name][row]) for name in by) for row in rows}
-    if len(lines) <= _MOST_LINES:
+    if len(lines) <= MOST_LINES:
         return None
     *others, name = by
     values = ordered(columns, rows, name, kept)

@@ -116,6 +116,7 @@ from midflight.plot.results.tables import (
     TableSource,
     columns_of,
     missing_column,
+    read_once,
     results_of,
 )
 from midflight.plot.results.unfinished import counted_words, unfinished_words
@@ -141,6 +142,7 @@ _NAMED: Mapping[str, str] = {
 
 
 @names_arguments
+@read_once()
 def plot_spread(
     source: TableSource,
     path: str | Path,

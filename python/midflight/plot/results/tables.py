@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv as csv_files
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -16,7 +18,15 @@ from midflight.unmet import MET, met_handoff
 if TYPE_CHECKING:
     from midflight._core import MidflightError
 
-__all__ = ["Columns", "TableSource", "columns_of", "missing_column", "read_columns", "results_of"]
+__all__ = [
+    "Columns",
+    "TableSource",
+    "columns_of",
+    "missing_column",
+    "read_columns",
+    "read_once",
+    "results_of",
+]
 
 #: The columns of a table by their names.
 Columns: TypeAlias = Mapping[str, Sequence[Any]]
@@ -121,11 +131,37 @@ def results_of(source: TableSource) -> TableSource:
     return source
 
 
+#: The tables that are read for one figure or report, by their files and measurements.
+_READ: ContextVar[dict[tuple[str, str], Columns] | None] = ContextVar("read", default=None)
+
+
+@contextmanager
+def read_once() -> Iterator[None]:
+    """Read each table once, for a figure or a report that looks at it several times."""
+    if _READ.get() is not None:
+        yield
+        return
+    token = _READ.set({})
+    try:
+        yield
+    finally:
+        _READ.reset(token)
+
+
 def read_columns(source: str | Path, y: str) -> Columns:
     """Return the columns of a table, or of that in a folder of results which has a measurement.
 
     Of a percentile (`midflight.percentiles`) they are those of the entries of flows.
     """
+    known = _READ.get()
+    if known is None:
+        return _read_columns(source, y)
+    if (key := (str(source), y)) not in known:
+        known[key] = _read_columns(source, y)
+    return known[key]
+
+
+def _read_columns(source: str | Path, y: str) -> Columns:
     place = Path(source)
     if not place.is_dir():
         columns = _read_table(place)
