@@ -136,6 +136,12 @@ def usual_shown(
             # The best of the settings that would be pooled has panels of several runs.
             rest = {key: values for key, values in axes.items() if len(values) > 1}
             by += [key for key in places_of(rest, *by) if not is_sample(key)][:1]
+        if kind == "median":
+            from midflight.plot.results.median_panels import MOST_PANELS
+
+            # So has what would be pooled though it is not random, if it has few values.
+            rest = {key: values for key, values in axes.items() if 1 < len(values) <= MOST_PANELS}
+            by += [key for key in places_of(rest, x, *by) if not is_sample(key)][:1]
         is_one = x == "flow" or "flow" in fixed
         flows = [] if is_one else measured_flows(read_columns(Path(source), value), value, {})
         lines = prod(len(axes[key]) for key in by)

@@ -63,6 +63,9 @@ def legend(
     place = legend_place()
     if place == "none":
         return
+    if figure.get_suptitle():
+        # The title of several panels has the place above them.
+        loc = "outside lower center"
     longer: Any = {"legend.handlelength": _BROKEN_LENGTH}
     with mpl.rc_context(longer if any(map(_is_broken, entries.values())) else {}):
         if place != "inside":

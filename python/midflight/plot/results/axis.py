@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 
@@ -20,13 +20,16 @@ from midflight.plot.common.coincide import widths_of_joined
 from midflight.plot.common.figure import Dress, check_dress, label_axes, write_figure
 from midflight.plot.common.line_looks import few_entries, line_looks, line_named_by, schemes_apart
 from midflight.plot.common.names import SCALES, column_name, plural_name, with_unit, within_text
-from midflight.plot.common.options import as_names
+from midflight.plot.common.options import as_names, check_is_seen
+from midflight.plot.common.place_scale import LINEAR, LOG, PlaceScale
 from midflight.plot.common.plain import usual_of_folder
 from midflight.plot.common.style import (
     COLUMN_IN,
     SERIES,
+    Look,
     Size,
     check_format,
+    chosen_axes,
     labelled,
     size_in,
     style,
@@ -42,11 +45,20 @@ from midflight.plot.results.dodge import (
     whiskers_of,
 )
 from midflight.plot.results.line_names import one_line_name
+from midflight.plot.results.median_panels import (
+    Grid,
+    are_panels,
+    are_strokes,
+    in_panels,
+    near_ends,
+)
 from midflight.plot.results.medians import (
     MEDIANS_PT,
     Line,
+    bottom_of,
     draw_medians,
     has_few_medians,
+    quartile_marks,
     quartiles_over,
 )
 from midflight.plot.results.quartiles import mark_endless
@@ -164,6 +176,11 @@ class AxisData:
     where: str = ""
     #: The columns that tell lines apart.
     by: Sequence[str] = ()
+    #: Panels beside each other, each with its own `name`, and the column of these names; the lines
+    #: are then those of all.
+    panels: Sequence[AxisData] = ()
+    panels_by: str = ""
+    name: str = ""
 
 
 @names_arguments
@@ -264,7 +281,8 @@ def axis_data(
     for row in rows:
         key = tuple(text_of(columns[name][row]) for name in by)
         grouped.setdefault(key, {}).setdefault(text_of(columns[x][row]), []).append(values[row])
-    if len(grouped) > len(SERIES):
+    has_panels = are_panels([*grouped])
+    if len(grouped) > len(SERIES) and not has_panels:
         raise refusal(
             f"{len(grouped)} lines cannot be distinguished; a figure has up to {len(SERIES)}: "
             f"keep fewer of {', '.join(by)} with --where, or give another --by",
@@ -287,7 +305,7 @@ def axis_data(
             line.values.append(tuple(found[text]))
             line.missing.append(len(found[text]) - len(known))
         lines.append(line)
-    return AxisData(
+    data = AxisData(
         place_title(column_name(x), unit, texts),
         with_unit(column_name(y), unit_of(y)[0]),
         lines,
@@ -302,6 +320,7 @@ def axis_data(
         where=kept_text(kept),
         by=by,
     )
+    return in_panels(data, orders[-1], lines_name(by[:-1], columns)) if has_panels else data
 
 
 def lines_name(by: Sequence[str], columns: Columns) -> str:
@@ -506,6 +525,44 @@ def place_title(name: str, unit: str, texts: Iterable[str]) -> str:
     return ", ".join(filter(None, (with_unit(name, unit), words)))
 
 
+class _Ends(NamedTuple):
+    """The scales of the axes of a figure, and the ends of that of values."""
+
+    scale_x: PlaceScale
+    log_y: bool
+    low: float
+    top: float
+    least: float
+
+
+def _finite(data: AxisData) -> list[float]:
+    """The values that are drawn."""
+    points = [point for line in data.lines for point in line.points]
+    return [value for point in points for value in point if math.isfinite(value)]
+
+
+def _places(data: AxisData) -> list[float]:
+    return [x for line in data.lines for x in line.x]
+
+
+def _ends_of(data: AxisData, xscale: str | None, yscale: str | None) -> _Ends:
+    medians, finite = [one.median for line in data.lines for one in line.points], _finite(data)
+    scale_x = scale_of_places(xscale, _places(data), has_names=data.categories is not None)
+    log_y = is_log_value(yscale, finite, suits=hides(medians, finite))
+    top = max(finite, default=1.0) * (1.3 if log_y else 1.06) or 1.0
+    low = min(one for one in finite if one > 0) / 1.3 if log_y else 0.0
+    return _Ends(scale_x, log_y, low, top, min(finite, default=top))
+
+
+def _same(data: AxisData) -> Mapping[str, str]:
+    """The lines that are the same as an earlier one, in all panels."""
+    values: dict[str, list[str]] = {}
+    for one in data.panels or [data]:
+        for line in one.lines:
+            values.setdefault(line.label, []).append(repr((one.name, line.x, line.values)))
+    return alike((label, tuple(each)) for label, each in values.items())
+
+
 def axis_figure(
     data: AxisData,
     *,
@@ -515,89 +572,152 @@ def axis_figure(
     size: Size | None = None,
 ) -> Figure:
     """Return the figure of `plot_axis`."""
+    ends = _ends_of(data, xscale, yscale)
+    if data.panels:
+        return _panels_figure(data, ends, title=title, yscale=yscale, size=size)
     width, height = size_in(size, _USUAL_IN)
-    points = [point for line in data.lines for point in line.points]
-    finite = [value for point in points for value in point if math.isfinite(value)]
-    places = [x for line in data.lines for x in line.x]
-    has_names = data.categories is not None
-    scale_x = scale_of_places(xscale, places, has_names=has_names)
-    suits = hides([point.median for point in points], finite)
-    log_y = is_log_value(yscale, finite, suits=suits)
     with style():
         from matplotlib.figure import Figure
 
         figure = Figure(figsize=(width, height))
         axes = figure.add_subplot()
-        top = max(finite, default=1.0) * (1.3 if log_y else 1.06) or 1.0
-        low = min(one for one in finite if one > 0) / 1.3 if log_y else 0.0
-        over = beyond(low, top, is_log=log_y)
-        bands = takes_bands(max((len(one.x) for one in data.lines), default=0), has_names=has_names)
-        lines = max(1, len(data.lines))
-        # With one value at each place there are no quartiles.
-        is_spread = any(runs > 1 for line in data.lines for runs in line.runs)
-        same = alike((line.label, repr((line.x, line.values))) for line in data.lines)
         keys, labels = [line.key for line in data.lines], [line.label for line in data.lines]
         looks = [look for look, _ in line_looks(data.by, keys, labels)]
-        drawn = list(zip(data.lines, looks, strict=True))
-        if schemes := schemes_apart(data.axis[0], data.categories, data.lines):
-            drawn = [(line, look) for line, look, _ in schemes]
-        marks = _marks(data, low, is_log=log_y)
-        marker = marker_high(math.log(top / low) if log_y else top - low, height)
-        widths, apart = [MEDIANS_PT] * len(drawn), Apart(0.0)
-        if not has_names:
-            whiskers = whiskers_of(marks, marker, width, scale_x, bands=bands)
-            medians = [(one.x, [point.median for point in one.points]) for one in data.lines]
-            widths = widths_of_joined(medians, (low, top), MEDIANS_PT, scale_x=scale_x, log_y=log_y)
-        else:
-            # Names have no room between them that says anything.
-            if not schemes:
-                count = len(data.categories or ())
-                apart = side_by_side_at_names(min(0.17, 0.6 / lines), count, width)
-            middle = (len(drawn) - 1) / 2
-            each = enumerate(drawn)
-            at_names = [np.array(one.x) + (n - middle) * apart.step for n, (one, _) in each]
-            whiskers = Whiskers(at_names, apart.cap_pt)
-        for number, (line, look) in enumerate(drawn):
-            at = whiskers.at[number]
-            named = replace(line, label=named_alike(line.label, same.get(line.label, "")))
-            how: Any = {"joined": not has_names, "width_pt": widths[number]}
-            draw_medians(axes, named, look, at, number, **how)
-            span = quartiles_over(line, over)
-            draw_span(axes, span, look, at, whiskers.cap_pt, bands=bands, lines=lines)
-            mark_endless(axes, at, np.array([one[2] for one in line.points]), top, look)
-        if log_y:
-            set_log(axes.yaxis, low, top)
-        else:
-            axes.set_ylim(_bottom(min(finite, default=top), top), top)
-        if not finite:
+        is_seen = _draw(axes, data, looks, ends, (width, height), _places(data), _same(data))
+        if not _finite(data):
             # There are only arrows, which have no place on the axis.
             axes.set_yticks([])
-        if data.categories is not None:
-            name_categories(axes, data.categories, width)
-        else:
-            wide = is_spread and not bands
-            set_places(axes, places, whiskers.at, width, scale_x, wide=wide)
         label_axes(
             figure,
             axes,
-            log_title(data.x_title) if scale_x.is_log else data.x_title,
-            log_title(data.y_title) if log_y else data.y_title,
+            log_title(data.x_title) if ends.scale_x.is_log else data.x_title,
+            log_title(data.y_title) if ends.log_y else data.y_title,
             data.lines_title,
             title=title,
             kind="median",
-            x_refused="the axis has names" if has_names else "",
+            x_refused="the axis has names" if data.categories is not None else "",
             remark=data.remark,
-            detail=_detail(data, is_spread=is_spread, is_seen=has_seen(marks, marker, bands=bands)),
+            detail=_detail(data, is_seen=is_seen),
             entries=few_entries(data.by, keys, looks),
-            seen=(places, finite),
+            seen=(_places(data), _finite(data)),
             units=(data.axis[1], data.measure[1]),
         )
     return figure
 
 
-def _detail(data: AxisData, *, is_spread: bool, is_seen: bool) -> str:
+def _panels_figure(
+    data: AxisData, ends: _Ends, *, title: str | None, yscale: str | None, size: Size | None
+) -> Figure:
+    """Return the figure of panels, which have the same axes, but for those of values if one would
+    have no room on it.
+    """
+    choice = chosen_axes()
+    is_free = yscale is None and (choice is None or not choice.ylim)
+    has_own = is_free and are_strokes([*map(_finite, data.panels)], LOG if ends.log_y else LINEAR)
+    labels = list(dict.fromkeys(line.label for line in data.lines))
+    keys = list(dict.fromkeys(tuple(line.key) for line in data.lines))
+    looks = dict(zip(keys, (one for one, _ in line_looks(data.by, keys, labels)), strict=True))
+    seen, same = [], _same(data)
+    with style():
+        grid = Grid.of(len(data.panels), size, has_own=has_own)
+        for axes, panel in zip(grid.panels, data.panels, strict=True):
+            scale, is_empty = "log" if ends.log_y else "linear", not _finite(panel)
+            own = _ends_of(panel, None, scale) if has_own and not is_empty else ends
+            own = own._replace(scale_x=ends.scale_x)
+            bottom = None
+            if has_own and not is_empty and not ends.log_y:
+                bottom, top = near_ends(_finite(panel))
+                own = own._replace(low=bottom, top=top)
+            mine = [looks[tuple(line.key)] for line in panel.lines]
+            seen.append(_draw(axes, panel, mine, own, grid.panel_in, _places(data), same))
+            axes.set_title(panel.name, fontsize=7.5, parse_math=False)
+            if bottom is not None:
+                axes.set_ylim(bottom, own.top)
+            if is_empty and (has_own or not _finite(data)):
+                axes.set_yticks([])
+        own_words = "each panel has an axis of its own" if has_own else ""
+        detail = "; ".join(filter(None, (_detail(data, is_seen=any(seen)), own_words)))
+        grid.finish(
+            log_title(data.x_title) if ends.scale_x.is_log else data.x_title,
+            log_title(data.y_title) if ends.log_y else data.y_title,
+            data.lines_title,
+            "median",
+            title=title,
+            remark=data.remark,
+            detail=detail,
+            x_refused="the axis has names" if data.categories is not None else "",
+        )
+        if choice is not None:
+            check_is_seen("--xlim", choice.xlim, _places(data), data.axis[1])
+            for one in choice.ylim.values():
+                check_is_seen("--ylim", one, _finite(data), data.measure[1])
+    return grid.figure
+
+
+def _draw(
+    axes: Axes,
+    data: AxisData,
+    looks: Sequence[Look],
+    ends: _Ends,
+    size: tuple[float, float],
+    places: Sequence[float],
+    same: Mapping[str, str],
+) -> bool:
+    """Draw the lines of a panel with these looks, in axes for these places that have so much room
+    as a figure of this size in inches; return whether any quartiles are seen.
+    """
+    (scale_x, log_y, low, top, least), (width, height) = ends, size
+    has_names = data.categories is not None
+    over = beyond(low, top, is_log=log_y)
+    bands = takes_bands(max((len(one.x) for one in data.lines), default=0), has_names=has_names)
+    lines = max(1, len(data.lines))
+    drawn = list(zip(data.lines, looks, strict=True))
+    if schemes := schemes_apart(data.axis[0], data.categories, data.lines):
+        drawn = [(line, look) for line, look, _ in schemes]
+    marks = quartile_marks(data.lines, low, is_log=log_y)
+    marker = marker_high(math.log(top / low) if log_y else top - low, height)
+    widths, apart = [MEDIANS_PT] * len(drawn), Apart(0.0)
+    if not has_names:
+        whiskers = whiskers_of(marks, marker, width, scale_x, bands=bands)
+        medians = [(one.x, [point.median for point in one.points]) for one in data.lines]
+        widths = widths_of_joined(medians, (low, top), MEDIANS_PT, scale_x=scale_x, log_y=log_y)
+    else:
+        # Names have no room between them that says anything.
+        if not schemes:
+            count = len(data.categories or ())
+            apart = side_by_side_at_names(min(0.17, 0.6 / lines), count, width)
+        middle = (len(drawn) - 1) / 2
+        each = enumerate(drawn)
+        at_names = [np.array(one.x) + (n - middle) * apart.step for n, (one, _) in each]
+        whiskers = Whiskers(at_names, apart.cap_pt)
+    for number, (line, look) in enumerate(drawn):
+        at = whiskers.at[number]
+        named = replace(line, label=named_alike(line.label, same.get(line.label, "")))
+        how: Any = {"joined": not has_names, "width_pt": widths[number]}
+        draw_medians(axes, named, look, at, number, **how)
+        span = quartiles_over(line, over)
+        draw_span(axes, span, look, at, whiskers.cap_pt, bands=bands, lines=lines)
+        mark_endless(axes, at, np.array([one[2] for one in line.points]), top, look)
+    if log_y:
+        set_log(axes.yaxis, low, top)
+    else:
+        axes.set_ylim(bottom_of(least, top), top)
+    if data.categories is not None:
+        name_categories(axes, data.categories, width)
+    else:
+        wide = _is_spread(data) and not bands
+        set_places(axes, places, whiskers.at, width, scale_x, wide=wide)
+    return has_seen(marks, marker, bands=bands)
+
+
+def _is_spread(data: AxisData) -> bool:
+    """Whether there are quartiles: with one value at each place there are none."""
+    return any(runs > 1 for line in data.lines for runs in line.runs)
+
+
+def _detail(data: AxisData, *, is_seen: bool) -> str:
     """What the lines are, of how many values if all are of as many, and what arrows are."""
-    points = [point for line in data.lines for point in line.points]
+    points, is_spread = [one for line in data.lines for one in line.points], _is_spread(data)
     if not any(math.isfinite(value) for point in points for value in point):
         why = "half or more of the runs did not finish (arrows)"
         none = f"no medians and quartiles: {why}; the kind cdf shows the others"
@@ -612,25 +732,13 @@ def _detail(data: AxisData, *, is_spread: bool, is_seen: bool) -> str:
         words.append(f"arrows: {runs} did not finish")
         if is_spread and any(math.isinf(point.median) for point in points):
             words[-1] += " (without a marker: half or more)"
-    lost = {line.label: sum(line.missing) for line in data.lines}
+    lost: dict[str, int] = {}
+    for line in data.lines:
+        lost[line.label] = lost.get(line.label, 0) + sum(line.missing)
     words.append(counted_words(lost, is_time=data.measure[0].endswith("_ns")))
     if schemes_apart(data.axis[0], data.categories, data.lines):
         words[:0] = line_named_by(data.lines[0].label, data.x_title)
     return "; ".join(filter(None, [*words, data.pooled, data.early]))
-
-
-def _marks(data: AxisData, low: float, *, is_log: bool) -> list[list[tuple[float, float, float]]]:
-    """The numbers of each line with the ends of its quartiles there, as an axis of values that
-    begins at `low` shows them.
-    """
-
-    def up(value: float) -> float:
-        return math.log(max(value, low)) if is_log else value
-
-    return [
-        [(x, up(one.q1), up(one.q3)) for x, one in zip(line.x, line.points, strict=True)]
-        for line in data.lines
-    ]
 
 
 def axis_rows(data: AxisData) -> Iterator[Sequence[object]]:
@@ -640,17 +748,22 @@ def axis_rows(data: AxisData) -> Iterator[Sequence[object]]:
 
 def _axis_rows(data: AxisData) -> Iterator[Sequence[object]]:
     shares = ("p25", "median", "p75")
-    yield ("line", data.axis[0], "x_unit", "measure", "unit", *shares, "runs", "missing")
-    for line in data.lines:
+    named = [data.panels_by] if data.panels else []
+    yield (*named, "line", data.axis[0], "x_unit", "measure", "unit", *shares, "runs", "missing")
+    for panel, line in ((one, line) for one in data.panels or [data] for line in one.lines):
         each = zip(line.x, line.points, line.runs, line.missing, strict=True)
         for x, points, runs, missing in each:
             place = x if data.categories is None else data.categories[int(x)]
-            yield (line.label, place, data.axis[1], *data.measure, *points, runs, missing)
-
-
-def _bottom(least: float, top: float) -> float:
-    """Where the axis of values begins: at 0, or a little below values that are below it."""
-    return least - 0.04 * (top - least) if least < 0 else 0.0
+            yield (
+                *([panel.name] if named else []),
+                line.label,
+                place,
+                data.axis[1],
+                *data.measure,
+                *points,
+                runs,
+                missing,
+            )
 
 
 def name_categories(axes: Axes, categories: Sequence[str], width_in: float) -> None:

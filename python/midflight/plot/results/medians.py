@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 __all__ = [
     "MEDIANS_PT",
     "Line",
+    "bottom_of",
     "draw_medians",
     "has_few_medians",
+    "quartile_marks",
     "quartiles_over",
 ]
 
@@ -57,6 +59,27 @@ def quartiles_over(line: Line, over: float) -> Span:
     """The quartiles of one series around its medians; infinite values are `over` the axes."""
     q1, median, q3 = np.minimum(np.array(line.points, dtype=float).reshape(-1, 3), over).T
     return Span(np.array(line.x, dtype=float), median, q1, q3)
+
+
+def quartile_marks(
+    lines: Sequence[Line], low: float, *, is_log: bool
+) -> list[list[tuple[float, float, float]]]:
+    """The numbers of each line with the ends of its quartiles there, as an axis of values that
+    begins at `low` shows them.
+    """
+
+    def up(value: float) -> float:
+        return math.log(max(value, low)) if is_log else value
+
+    return [
+        [(x, up(one.q1), up(one.q3)) for x, one in zip(line.x, line.points, strict=True)]
+        for line in lines
+    ]
+
+
+def bottom_of(least: float, top: float) -> float:
+    """Where an axis of values begins: at 0, or a little below values that are below it."""
+    return least - 0.04 * (top - least) if least < 0 else 0.0
 
 
 def draw_medians(
