@@ -430,6 +430,10 @@ def test_a_long_run_opens_at_its_longest_stall(browser: Browser, tmp_path: Path)
     begin, until = max(stood, key=lambda one: one[1] - one[0])
     assert page.view()["t0"] < begin < until < page.view()["t1"]
     assert "opens at the longest stall of playback" in note()
+    # The buffer has enough for the beginning of the tunnel.
+    page = Page(browser, plot_page("video-tunnel", tmp_path / "e.html"))
+    assert page.view()["t0"] < 30e9 < 52e9 < page.view()["t1"] < 60e9
+    assert "with what was before it from 30 s on (no link)" in note()
     assert browser.complaints == []
 
 

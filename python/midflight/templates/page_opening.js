@@ -14,6 +14,14 @@ function longest(runs, spans) {
   return all.reduce((a, b) => a && a.until - a.from >= b.until - b.from ? a : b, null);
 }
 
+/** The outage, time without a link, handoff or change before a stall of playback, which may be its cause. */
+function before(run, from) {
+  const gaps = Path.gaps(run, from), ends = new Set(gaps.flat());
+  const moments = Path.moments([run]).filter(one => one.kind !== "notice" && !ends.has(one.time)).map(one => [one.time, one.label]);
+  const all = [...run.outages.map(([begin]) => [begin, "outage"]), ...gaps.map(([begin]) => [begin, "no link"]), ...moments];
+  return all.filter(([time]) => time <= from).reduce((a, b) => a && a[0] > b[0] ? a : b, null);
+}
+
 const seconds = time => `${+(time / 1e9).toFixed(2)} s`;
 /** The first view of runs that end at `end`, and what it is; null is all of it. */
 function find(runs, end) {
@@ -25,8 +33,12 @@ function find(runs, end) {
   const [from, until, what] = found ? [found.from, found.until, `the longest ${played ? "stall of playback" : "time in which nothing arrives"}${runs.length > 1 ? ` ${played ? "of" : "with"} ${found.run.label}` : ""}, of ${seconds(found.until - found.from)}`]
     : first ? [first.time, first.time, `the first handoff or change, ${first.label},`] : outage ? [...outage, "the first outage"] : [];
   if (from === undefined) return null;
-  const around = Math.max(LEAST, AROUND * (until - from)), t0 = Math.max(-.01 * end, from - around), t1 = Math.min(1.01 * end, until + around);
-  return t1 - t0 > MOST * end ? null : { t0, t1, what: `${what} at ${seconds(from)}` };
+  const around = Math.max(LEAST, AROUND * (until - from)), t1 = Math.min(1.01 * end, until + around);
+  const since = time => Math.max(-.01 * end, time - around), said = `${what} at ${seconds(from)}`;
+  // What the buffer had enough for at first is seen from its cause on.
+  const cause = played && before(found.run, from);
+  if (cause && t1 - since(cause[0]) <= MOST * end) return { t0: since(cause[0]), t1, what: `${said}, with what was before it from ${seconds(cause[0])} on (${cause[1]})` };
+  return t1 - since(from) > MOST * end ? null : { t0: since(from), t1, what: said };
 }
 
 /** Says in an element what the page opened at, with a button that shows everything. */

@@ -163,5 +163,5 @@ function word(runs) {
   return runs.some(run => run.outages.length) ? "outage" : runs.some(run => run.path.handovers.length) ? "handover" : "";
 }
 
-return { differ, hasBars: runs => barred(runs).length > 0, moments, holes, draw, bars, heightOfBars, next, forget, word };
+return { differ, gaps, hasBars: runs => barred(runs).length > 0, moments, holes, draw, bars, heightOfBars, next, forget, word };
 })();

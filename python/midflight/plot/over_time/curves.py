@@ -166,6 +166,8 @@ class WatchedRun:
     calls: Mapping[str, Call] = field(default_factory=dict)
     #: How long a segment of those that are videos plays, in seconds, by their names.
     segments: Mapping[str, float] = field(default_factory=dict)
+    #: What else there is in it, such as cross traffic, each in a few words.
+    company: Sequence[str] = ()
     #: The time shown, in seconds, if that is not the whole run.
     window: tuple[float, float] | None = None
     #: Of each flow what still arrives over the link before a handoff (`drained`).

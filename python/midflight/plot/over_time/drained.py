@@ -13,7 +13,7 @@ from midflight.plot.over_time.history import NS_PER_S, History
 if TYPE_CHECKING:
     from midflight.plot.over_time.curves import WatchedRun
 
-__all__ = ["cuts_of_arrivals", "cuts_of_round_trips"]
+__all__ = ["cuts_of_arrivals", "cuts_of_round_trips", "drains"]
 
 #: An interval begins with its first edge.
 _AFTER_S = 1 / NS_PER_S
@@ -25,7 +25,7 @@ def cuts_of_arrivals(run: WatchedRun, flow: History) -> list[float]:
     """The cuts of a run, in seconds, for means of the data of a flow that arrive: where the last
     data over the old link arrive after a handoff, the cut is there.
     """
-    drained = {make: at for make, at, _ in _drains(run, flow)}
+    drained = {make: at for make, at, _ in drains(run, flow)}
     return sorted(drained.get(one, one) for one in run.cuts)
 
 
@@ -35,7 +35,7 @@ def cuts_of_round_trips(run: WatchedRun, flow: History) -> list[float]:
     """
     at = flow.times("rtt_sample") / NS_PER_S
     sent = at - flow.values("rtt_sample")
-    drained = {make: before for make, _, before in _drains(run, flow)}
+    drained = {make: before for make, _, before in drains(run, flow)}
     cuts = []
     for one in run.cuts:
         old = at[(at > one) & (sent < drained.get(one, 0.0) - _ROUNDED_S)]
@@ -43,7 +43,7 @@ def cuts_of_round_trips(run: WatchedRun, flow: History) -> list[float]:
     return sorted(cuts)
 
 
-def _drains(run: WatchedRun, flow: History) -> Sequence[tuple[float, float, float]]:
+def drains(run: WatchedRun, flow: History) -> Sequence[tuple[float, float, float]]:
     """What a run keeps of a flow (`_found`)."""
     if flow.flow not in run.drains:
         run.drains[flow.flow] = _found(run, flow)

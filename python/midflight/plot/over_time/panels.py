@@ -43,6 +43,7 @@ from midflight.plot.over_time.band import (
     names_above,
     unnamed_entries,
 )
+from midflight.plot.over_time.company import in_common
 from midflight.plot.over_time.crowded import MOST_ROWS, without_many, without_overlaps
 from midflight.plot.over_time.curves import Curve, Panel, Peak
 from midflight.plot.over_time.followed import time_title
@@ -395,6 +396,8 @@ def _figure(
     lacks = [why for panel in panels if not panel.curves for why in panel.lacks]
     if any(run.holes for run in runs) and not _holes(runs):
         lacks.append("times without rows are not hatched, as they differ between the runs")
+    if company := in_common(runs):
+        lacks.append("; ".join(company))
     shown_flows = {flow.flow for one in runs for flow in one.flows}
     if len(runs) > 1 and len(shown_flows) == 1 < len(without_requests(runs[0].setup)):
         lacks.append(f"flow {runs[0].flows[0].flow}")

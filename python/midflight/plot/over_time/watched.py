@@ -32,6 +32,7 @@ from midflight.plot.over_time.applications import (
     segments_of,
 )
 from midflight.plot.over_time.bins import LEAST_SHARE, bin_edges
+from midflight.plot.over_time.company import company_of, late_words
 from midflight.plot.over_time.curves import (
     Curve,
     Panel,
@@ -253,6 +254,7 @@ def watched_runs(
     calls = {name: calls_of(one, policies) for name, one in by_name.items()}
     segments = {name: segments_of(one, policies) for name, one in by_name.items()}
     recorded = {name: followed_of(one, policies) for name, one in by_name.items()}
+    company = {name: company_of(one, run, policies) for name, one in by_name.items()}
     paths = _paths(by_name, policies) if isinstance(source, Mapping) else {}
     listed = [event for kind in kinds for event in (*_EVENTS[kind], _OF_INTERVALS)]
     of = max(1, len(dict.fromkeys(schemes))) * len(by_name)
@@ -278,7 +280,7 @@ def watched_runs(
         names = names_in(setup)
         how_run: Any = {"path": paths.get(name_of_source, "")}
         how_run |= {"calls": calls[name_of_source], "recorded": recorded[name_of_source]}
-        how_run |= {"segments": segments[name_of_source]}
+        how_run |= {"segments": segments[name_of_source], "company": company[name_of_source]}
         one = WatchedRun(scheme, setup, [], names=names_of(source), **how_run)
         # A run is simulated for each flow, and once more for the links.
         steps = len(names) + 1
@@ -447,6 +449,7 @@ def _throughput(runs: Sequence[WatchedRun], window: tuple[float, float], interva
     longest_run = longest(runs)
     edges = bin_edges(window, interval, longest_run.end_ns / NS_PER_S, longest_run.cuts)
     curves, found = rates_of(runs, window, edges), []
+    lines = []
     for run, flow, how in each_line(runs):
         at, bits = flow.times("rcv") / NS_PER_S, 8 * flow.sizes("rcv")
         # Where the packets' sizes are unknown, all segments are full.
@@ -459,13 +462,15 @@ def _throughput(runs: Sequence[WatchedRun], window: tuple[float, float], interva
             # The last one holds to the end of its interval.
             value = np.append(means, means[-1])
             line = Curve(draw="steps", time_s=edges, value=value, of_intervals=True, **how)
+            lines.append((run, flow, line))
             marks = timeouts(flow, line, window, alone=is_alone(runs))
             least, pipe = least_stall_s(run, flow), pipe_of_workload(run, flow)
             found.append(Heard(at, line, marks, least, pipe, run.gaps))
     for one, stalls in zip(found, stalls_of(found, alone=is_alone(runs)), strict=True):
         curves += [one.line, *stalls, *one.timeouts]
     drawn = [one for one in curves if len(one.time_s)]
-    return Panel("throughput", "Throughput\n(Mbit/s)", "Mbit/s", drawn, f"means of {interval:g} s")
+    detail = "; ".join(filter(None, (f"means of {interval:g} s", late_words(lines))))
+    return Panel("throughput", "Throughput\n(Mbit/s)", "Mbit/s", drawn, detail)
 
 
 def _edges(run: WatchedRun, flow: History, window: tuple[float, float], interval: float) -> Values:
