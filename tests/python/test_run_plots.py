@@ -450,18 +450,17 @@ def test_a_line_that_stands_alone_says_what_it_is() -> None:
     columns |= {"flow": ["a"] * count, "seed": [str(1 + n // 12) for n in range(count)]}
     how: Any = {"x": "links.a.rate", "y": "duration_ns"}
     for where, expected in (
-        ({"flows.a.scheme": "sender 1"}, "a, sender 1"),
+        ({"flows.a.scheme": "sender 1"}, "Scheme of a: sender 1"),
         (
             {"flows.a.scheme": ["sender 1", "sender 2"], "seed": "2"},
-            "a, sender 1 or sender 2, seed 2",
+            "Scheme of a: sender 1 or sender 2; seed: 2",
         ),
-        ({}, "a"),
+        ({}, ""),
     ):
         data = axis_data(columns, **how, where=where)
-        assert [line.label for line in data.lines] == [expected]
-        figure = axis_figure(data)
+        assert ([line.label for line in data.lines], data.remark) == (["a"], expected)
         # "Rate of a" names the flow, too.
-        assert (read_legend(figure) if figure.legends else ["a"]) == [expected]
+        assert not axis_figure(data).legends
 
 
 @pytest.mark.parametrize(
