@@ -185,19 +185,25 @@ def interval_ns(way: RecordedWay, span_ns: int) -> int:
 def _rates(
     way: RecordedWay, span_ns: int, opportunity_bytes: float
 ) -> tuple[list[int], list[float]]:
-    """Return the rate of a direction over time; of opportunities its means in equal intervals."""
+    """Return the rate of a direction over time; of opportunities its means in equal intervals, of
+    which the last one is longer where less than half of one is left.
+    """
     opportunities = way["opportunities_ns"]
     if not opportunities:
         return way["rate_bps"]
     every = interval_ns(way, span_ns)
     starts = list(range(0, span_ns, every))
+    if len(starts) > 1 and 2 * (span_ns - starts[-1]) < every:
+        starts.pop()
     counts = [0] * len(starts)
     for at in opportunities:
         # The last one is at the very end.
         counts[min(at // every, len(counts) - 1)] += 1
     return starts, [
-        8 * opportunity_bytes * count / (min(every, span_ns - start) / NS_PER_S)
-        for start, count in zip(starts, counts, strict=True)
+        8 * opportunity_bytes * count / ((until - start) / NS_PER_S)
+        for (start, until), count in zip(
+            itertools.pairwise([*starts, span_ns]), counts, strict=True
+        )
     ]
 
 

@@ -372,6 +372,14 @@ def test_a_picture_of_opportunities_has_means_of_an_interval(tmp_path: Path) -> 
     assert (ends.x0, ends.x1) == pytest.approx((3, 4.001))
 
 
+def test_the_last_mean_of_opportunities_is_of_half_an_interval_or_more(tmp_path: Path) -> None:
+    link = tmp_path / "x.down"
+    link.write_text("".join(f"{ms}\n" for ms in range(1, 10_003)))
+    rates = next(quantities(read_recording(str(link)), None))[3]
+    assert len(rates[0]) == 100
+    assert rates[1] == pytest.approx([12e6] * 100, rel=0.02)
+
+
 def test_short_outages_of_a_picture_do_not_cover_it(drive: Path) -> None:
     """Many of them have no room to be wider."""
     found = read_recording(str(drive.with_suffix(".csv")))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from midflight.plot.common.figure import finish_panels
+from midflight.plot.common.figure import SMALL_PT, finish_panels
 from midflight.plot.common.style import COLUMN_IN, LINKS, Size, size_in, style
 from midflight.plot.over_time.followed import time_title
 from midflight.plot.over_time.holes import Followed, Hole
@@ -123,6 +123,15 @@ def recording_figure(
         followed = {"": Followed([], [], begins_s=begins_s)}
         grid[-1].set_xlabel(time_title([(followed, found["span_ns"])]))
         figure.align_ylabels(grid)
+        if {"down", _ALIKE} <= entries.keys():
+            # These look the same: the panels say what their line is.
+            told = {_ALIKE} if "up" in entries else {"down", _ALIKE}
+            for axes in grid:
+                (way, *_) = [one for one in axes.get_legend_handles_labels()[1] if one in told] or [
+                    ""
+                ]
+                axes.set_title(way, loc="left", fontsize=SMALL_PT, color="0.35", pad=2)
+            entries = {name: one for name, one in entries.items() if name not in told}
         ways = ("down", "up", _ALIKE)
         entries = dict(sorted(entries.items(), key=lambda one: one[0] not in ways))
         named = [(kind, axes) for axes, (kind, *_) in zip(grid, shown, strict=True)]
