@@ -121,7 +121,7 @@ def _plot_results(
     every, columns = columns, usual_rows(columns, source, asked, shown, kept)
     asks_phases = {"phase", "kind"} & {asked.x, asked.y, *asked.by, *kept}
     is_after = columns is not every and not asks_phases
-    phases = {*map(str, columns["phase"])} if is_after else set()
+    phases = {*map(str, columns["phase"])} - {"0"} if is_after else set()
     kept = kept_values(columns, by_value(columns, kept))
     sides = {x, y} if kind == "heatmap" else {x}
     flows = pooled_flows(columns, measured, {*sides, *by}, kept)

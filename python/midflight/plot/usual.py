@@ -184,36 +184,34 @@ def usual_rows(
     that the sweep has, unless phases are asked for, and then those after each handoff or change.
     Others keep all rows.
     """
+    from midflight.plot.results.tables import folder_of
     from midflight.sweep_folder import AFTER, read_definition
 
-    if shown.value not in AFTER or not is_sweep(source) or not {"phase", "kind"} <= {*columns}:
+    folder = folder_of(source)
+    is_phases = shown.value in AFTER and {"phase", "kind"} <= {*columns}
+    if not is_phases or folder is None or not is_sweep(folder):
         return columns
     if {"phase", "kind"} & {asked.x, asked.y, *asked.by, *(where or {})}:
         # Nothing is before the first phase.
         return _only(columns, [row for row, kind in enumerate(columns["kind"]) if kind != "start"])
-
-    return after_handoff(columns, shown.value, read_definition(Path(source))["phase"])
+    return after_handoff(columns, shown.value, read_definition(folder)["phase"])
 
 
 def after_handoff(columns: Columns, value: str | None, phase: int | None) -> Columns:
-    """Return the rows of a time after a handoff or change, the first handoff for None; of other
-    measurements all.
+    """Return the rows of a time after a handoff or change, the first handoff for None, and the last
+    one of each flow that has none, as it lacks that time; of other measurements all.
     """
     from midflight.sweep_folder import AFTER
 
     if value not in AFTER or not {"cell", "run", "flow", "phase", "kind"} <= {*columns}:
         return columns
-    rows = range(len(columns["phase"]))
-    if phase is not None:
-        keep = [row for row in rows if str(columns["phase"][row]) == str(phase)]
-    else:
-        # The rows of a flow are in the order of time.
-        first: dict[tuple[str, ...], int] = {}
-        for row in rows:
-            if columns["kind"][row] == "handoff":
-                first.setdefault(tuple(str(columns[one][row]) for one in _OF_FLOW), row)
-        keep = [*first.values()]
-    return _only(columns, keep)
+    found: dict[tuple[str, ...], tuple[int, bool]] = {}
+    # The rows of a flow are in the order of time.
+    for row, (number, kind) in enumerate(zip(columns["phase"], columns["kind"], strict=True)):
+        flow = tuple(str(columns[one][row]) for one in _OF_FLOW)
+        if not found.get(flow, (0, False))[1]:
+            found[flow] = row, kind == "handoff" if phase is None else str(number) == str(phase)
+    return _only(columns, [row for row, _ in found.values()])
 
 
 def _only(columns: Columns, rows: Sequence[int]) -> Columns:
