@@ -194,7 +194,7 @@ def usual_rows(
     if {"phase", "kind"} & {asked.x, asked.y, *asked.by, *(where or {})}:
         # Nothing is before the first phase.
         return _only(columns, [row for row, kind in enumerate(columns["kind"]) if kind != "start"])
-    return after_handoff(columns, shown.value, read_definition(folder)["phase"])
+    return after_handoff(columns, shown.value, read_definition(Path(folder))["phase"])
 
 
 def after_handoff(columns: Columns, value: str | None, phase: int | None) -> Columns:
