@@ -139,9 +139,13 @@ def _trips(
         for flow in run.flows if end - begin >= least else ():
             seen = inside(flow.times("rtt_sample") / NS_PER_S, (begin, end))
             if seen.stop > seen.start:
-                trip = float(flow.values("rtt_sample")[seen].min())
-                if not in_bursts or _has_bursts(run, flow, (begin, end), trip):
+                trips = flow.values("rtt_sample")[seen]
+                trip = float(trips.min())
+                if not in_bursts:
                     yield trip
+                elif _has_bursts(run, flow, (begin, end), trip):
+                    # That of most of them, with what bursts wait for each other.
+                    yield float(np.median(trips))
 
 
 def _has_bursts(run: WatchedRun, flow: History, use: tuple[float, float], trip: float) -> bool:

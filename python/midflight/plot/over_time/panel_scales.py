@@ -181,12 +181,17 @@ def slow_links(
 
 
 def with_one_scale(panels: Sequence[Panel], yscale_of: Callable[[Panel], str | None]) -> list[str]:
-    """Return the kinds of panels of times whose axes are logarithmic because another one's is: the
-    same delays would look different on two scales. Those for which a scale is given have that.
+    """Return the kinds of panels of times, and of rates, whose axes are logarithmic because another
+    one's is: the same delays would look different on two scales. Those for which a scale is given
+    have that.
     """
-    free = [one for one in panels if one.kind in _OF_TIMES and yscale_of(one) is None]
-    are_log = [least_of(one, None) is not None for one in free]
-    return [one.kind for one, is_log in zip(free, are_log, strict=True) if any(are_log) > is_log]
+    found: list[str] = []
+    for kinds in (_OF_TIMES, (*_OF_RATES,)):
+        free = [one for one in panels if one.kind in kinds and yscale_of(one) is None]
+        are_log = [least_of(one, None) is not None for one in free]
+        each = zip(free, are_log, strict=True)
+        found += [one.kind for one, is_log in each if any(are_log) > is_log]
+    return found
 
 
 def _is_unused(panel: Panel) -> bool:
@@ -397,8 +402,8 @@ def mark_cut_lines(axes: Axes, peaks: Sequence[Peak], unit: str, above: float = 
                 color=colour,
                 ha="right" if is_left else "left",
                 va="center_baseline",
-                bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.3},
-                zorder=6.5,
+                # A box would interrupt lines, which are above it.
+                zorder=2.9,
                 annotation_clip=False,
             )
 

@@ -18,8 +18,9 @@ __all__ = ["queue_panel"]
 
 #: Means of a queue alone in the time that is shown, about.
 _INTERVALS = 360
-#: Queues of several runs are maxima if the longest one is so many times the largest mean.
-_OF_BURSTS = 5
+#: Queues of several runs are maxima if that of most intervals is so many times the mean; those that
+#: are shorter than this share of the longest one do not count.
+_OF_BURSTS, _LEAST_BURST = 5, 0.1
 
 
 def _at_queue(
@@ -205,10 +206,15 @@ def _is_shared(run: WatchedRun) -> bool:
 
 
 def _hides_bursts(curves: Sequence[Curve]) -> bool:
-    """Whether the longest queue is far above all means, so that maxima tell more."""
+    """Whether the longest queue of most intervals, but for those of nearly none, is far above their
+    means, so that maxima tell more.
+    """
     pairs = [(one.value, one.high) for one in curves if one.high is not None and len(one.value)]
-    most = max((float(np.nanmax(high)) for _, high in pairs), default=0.0)
-    return most > _OF_BURSTS * max((float(np.nanmax(value)) for value, _ in pairs), default=0.0)
+    if not pairs:
+        return False
+    value, high = (np.concatenate(each) for each in zip(*pairs, strict=True))
+    is_one = high > _LEAST_BURST * float(np.nanmax(high))
+    return bool(is_one.any()) and float(np.mean(high[is_one] > _OF_BURSTS * value[is_one])) > 0.5
 
 
 def _timeouts_at(

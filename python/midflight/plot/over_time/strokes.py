@@ -59,6 +59,8 @@ _COUNT_PT = 5.5
 _MOST_OF_WIDTH = 0.13
 #: So few dots are no band.
 _FEW_DOTS = 300
+#: The band of a black line.
+_OF_BLACK = "#d3cce2"
 #: A colour whose parts differ by no more than this is a grey.
 _GREY = 0.1
 #: Kinds of curves that are the lines of flows and links.
@@ -206,7 +208,7 @@ def draw_curve(
 
 def _band(one: Curve, *, several: bool) -> dict[str, Any]:
     """How a band around a line is filled: that of a black line is no grey area, as rates of links
-    are, which panels of queues do not have.
+    are, which panels of queues do not have; dots would look like samples.
     """
     from matplotlib.colors import to_rgb
 
@@ -214,7 +216,7 @@ def _band(one: Curve, *, several: bool) -> dict[str, Any]:
     red, green, blue = to_rgb(colour)
     if one.draw == "queue" or max(red, green, blue) - min(red, green, blue) > _GREY:
         return {"color": colour, "alpha": 0.14 if several else 0.22}
-    return {"facecolor": "none", "edgecolor": lighter(colour, 0.45), "hatch": "......"}
+    return {"facecolor": _OF_BLACK}
 
 
 def _mark(event: Event, colour: str | None) -> dict[str, Any]:
