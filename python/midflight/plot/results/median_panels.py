@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from midflight.plot.results.axis import AxisData
+    # A class of this module, which imports this one, is named in full.
+    from midflight.plot.results import axis
 
 __all__ = ["MOST_PANELS", "Grid", "are_panels", "are_strokes", "in_panels", "near_ends"]
 
@@ -50,7 +51,7 @@ def are_panels(keys: Sequence[tuple[str, ...]]) -> bool:
     return 1 < len(panels) <= MOST_PANELS and len(lines) <= len(SERIES)
 
 
-def in_panels(data: AxisData, values: Sequence[str], lines_title: str) -> AxisData:
+def in_panels(data: axis.AxisData, values: Sequence[str], lines_title: str) -> axis.AxisData:
     """Return a figure with a panel for each of these values of the last column that tells its lines
     apart; `lines_title` is what the others are.
     """
