@@ -46,7 +46,6 @@ from midflight.plot.results.dodge import (
 )
 from midflight.plot.results.line_names import one_line_name
 from midflight.plot.results.median_panels import (
-    Grid,
     are_panels,
     are_strokes,
     in_panels,
@@ -61,6 +60,7 @@ from midflight.plot.results.medians import (
     quartile_marks,
     quartiles_over,
 )
+from midflight.plot.results.panel_grid import Grid
 from midflight.plot.results.quartiles import mark_endless
 from midflight.plot.results.rows import (
     counted_as,
@@ -619,7 +619,7 @@ def _panels_figure(
     looks = dict(zip(keys, (one for one, _ in line_looks(data.by, keys, labels)), strict=True))
     seen, same = [], _same(data)
     with style():
-        grid = Grid.of(len(data.panels), size, has_own=has_own)
+        grid = Grid.of("median", len(data.panels), size, own_y=has_own)
         for axes, panel in zip(grid.panels, data.panels, strict=True):
             scale, is_empty = "log" if ends.log_y else "linear", not _finite(panel)
             own = _ends_of(panel, None, scale) if has_own and not is_empty else ends
@@ -641,7 +641,6 @@ def _panels_figure(
             log_title(data.x_title) if ends.scale_x.is_log else data.x_title,
             log_title(data.y_title) if ends.log_y else data.y_title,
             data.lines_title,
-            "median",
             title=title,
             remark=data.remark,
             detail=detail,

@@ -4,39 +4,28 @@ for one.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from midflight.plot.common.coincide import usual_line
-from midflight.plot.common.figure import label_panels
-from midflight.plot.common.legends import legend
 from midflight.plot.common.names import short_name
 from midflight.plot.common.place_scale import PlaceScale
-from midflight.plot.common.style import PAGE_IN, SERIES, Size, size_in
+from midflight.plot.common.style import SERIES
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
     # A class of this module, which imports this one, is named in full.
     from midflight.plot.results import axis
 
-__all__ = ["MOST_PANELS", "Grid", "are_panels", "are_strokes", "in_panels", "near_ends"]
+__all__ = ["MOST_PANELS", "are_panels", "are_strokes", "in_panels", "near_ends"]
 
 #: A panel has lines up to this number if it is the only one.
 _MOST_LINES = 6
-#: The most panels, the most in a row, and the least width of one in inches.
-MOST_PANELS, _MOST_IN_ROW, _PANEL_IN = 6, 3, 1.4
-#: The height of a row of panels, and the room for the legend and the texts, in inches.
-_ROW_IN, _AROUND_IN = 1.8, 0.8
-#: What a figure of one panel has beside and below it, in inches.
-_BESIDE_IN, _BELOW_IN = 0.6, 0.9
+#: The most panels.
+MOST_PANELS = 6
 #: Panels whose values have a smaller share of a common axis do not have one.
-_LEAST_SHARE = 0.1
+_LEAST_SHARE = 0.2
 #: The room at the ends of an own axis, and what is near 0, in shares of its largest value.
 _MARGIN, _NEAR_0 = 0.08, 0.5
 
@@ -89,54 +78,3 @@ def near_ends(values: Sequence[float]) -> tuple[float, float]:
     low, high = min(values), max(values)
     room = _MARGIN * ((high - low) or abs(high) or 1.0)
     return (0.0 if 0 <= low < _NEAR_0 * high else low - room), high + room
-
-
-@dataclass(frozen=True)
-class Grid:
-    """A figure with panels in rows, which share their axis of places; `panel_in` is the size of a
-    figure of one panel that has as much room.
-    """
-
-    figure: Figure
-    panels: Sequence[Axes]
-    in_row: int
-    room_in: tuple[float, float]
-    has_own: bool
-
-    @classmethod
-    def of(cls, count: int, size: Size | None, *, has_own: bool) -> Grid:
-        """Return one with so many panels, which have own axes of values or share them."""
-        from matplotlib.figure import Figure
-
-        width = size_in(size, (PAGE_IN, _ROW_IN))[0]
-        most = max(1, int((width - 0.5) / _PANEL_IN))
-        rows = math.ceil(count / min(_MOST_IN_ROW, most))
-        in_row = math.ceil(count / rows)
-        width, height = size_in(size, (PAGE_IN, _ROW_IN * rows + _AROUND_IN))
-        figure = Figure(figsize=(width, height))
-        how: Any = {"squeeze": False, "sharex": True, "sharey": not has_own}
-        grid = figure.subplots(rows, in_row, **how).flatten()
-        for axes in grid[count:]:
-            axes.remove()
-        room = (width - _BESIDE_IN) / in_row, (height - _AROUND_IN) / rows
-        return cls(figure, list(grid[:count]), in_row, room, has_own)
-
-    @property
-    def panel_in(self) -> tuple[float, float]:
-        """The size of a figure of one panel with as much room, in inches."""
-        return self.room_in[0] + _BESIDE_IN, self.room_in[1] + _BELOW_IN
-
-    def finish(self, x_title: str, y_title: str, lines_title: str, kind: str, **texts: Any) -> None:
-        """Write what the axes and the lines are, with the `texts` of `label_panels`."""
-        entries: dict[str, Any] = {}
-        named = []
-        for place, axes in enumerate(self.panels):
-            # Each column ends with a panel that has numbers.
-            is_last, is_first = place + self.in_row >= len(self.panels), place % self.in_row == 0
-            axes.tick_params(labelbottom=is_last, labelleft=is_first or self.has_own)
-            named.append((axes, x_title if is_last else "", y_title if is_first else ""))
-            handles, labels = axes.get_legend_handles_labels()
-            entries |= dict(zip(labels, map(usual_line, handles), strict=True))
-        across, up = self.room_in
-        label_panels(self.figure, named, (across * 72, up * 72), kind, **texts)
-        legend(self.figure, entries, loc="outside upper center", title=lines_title)

@@ -31,6 +31,10 @@ __all__ = [
 #: The width of a line in points.
 MEDIANS_PT = 1.0
 _MOST_MARKERS = 25
+#: Markers nearer than this cover each other, in points; then they are so far apart.
+_DENSE_PT, _APART_PT = 8.0, 20.0
+#: How far aside the markers of the next line are, of the distance of two: few lines are far apart.
+_ASIDE = 0.38
 
 
 @dataclass
@@ -82,6 +86,18 @@ def bottom_of(least: float, top: float) -> float:
     return least - 0.04 * (top - least) if least < 0 else 0.0
 
 
+def _markers_every(axes: Axes, count: int) -> int:
+    """Return how many numbers are between two markers of a line over so many of them: markers that
+    would cover each other, and those of other lines, are as far apart as in a wide panel.
+    """
+    figure = axes.get_figure(root=True)
+    width_pt = 72 * axes.get_window_extent().width / figure.dpi if figure is not None else 0.0
+    most = _MOST_MARKERS
+    if count * _DENSE_PT > width_pt:
+        most = max(2, min(most, int(width_pt / _APART_PT)))
+    return max(1, math.ceil(count / most))
+
+
 def draw_medians(
     axes: Axes,
     line: Line,
@@ -97,7 +113,7 @@ def draw_medians(
     Between names there is nothing, so that a line over names is not `joined`.
     """
     size = 0.75 if len(x) >= LEAST_FOR_BANDS else 1.0
-    every = max(1, math.ceil(len(x) / _MOST_MARKERS))
+    every = _markers_every(axes, len(x))
     medians = np.array([point.median for point in line.points], dtype=float)
     drawn = axes.plot(
         x,
@@ -109,7 +125,7 @@ def draw_medians(
         marker=look.marker,
         markersize=look.size * size * marker_share(width_pt, MEDIANS_PT),
         # Of lines that run together each shows its markers at other places.
-        markevery=(number % every, every),
+        markevery=(round(number * every * _ASIDE) % every, every),
         markerfacecolor=look.colour if look.filled else "white",
         markeredgecolor=look.colour,
         markeredgewidth=0.9,

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from midflight.plot.common.figure import label_panels
-from midflight.plot.common.legends import legend
 from midflight.plot.common.options import check_is_seen
 from midflight.plot.common.place_scale import PlaceScale
-from midflight.plot.common.style import PAGE_IN, Size, chosen_axes, size_in, style
+from midflight.plot.common.style import Size, chosen_axes, style
 from midflight.plot.results.alike import alike
+from midflight.plot.results.panel_grid import Grid
 from midflight.plot.results.scales import log_title
 from midflight.plot.results.shares import panel_name
 from midflight.plot.results.spread_data import Group, Spread
@@ -27,14 +25,8 @@ __all__ = ["panels_figure", "panels_of_changes"]
 
 #: Changes of more lines than this have panels: with their intervals they would be a wall of lines.
 _MOST_CHANGES = 5
-#: The least width of a panel, and the most in a row.
-_PANEL_IN, _MOST_IN_ROW = 1.4, 3
-#: The height of a row of panels by the kind, and the room for the legend and the texts, in inches.
-_ROWS_IN, _AROUND_IN = {"cdf": 1.5, "interval": 1.8}, 0.8
 #: More room at the ends of an axis of places, as a share of it.
 _MARGIN = 0.04
-#: What is beside and below the panels of a figure that has one, in inches.
-_BESIDE_IN, _BELOW_IN = 0.6, 0.9
 
 #: Draws the lines of the panel of a number, which has as much room as a figure of that size has.
 _Draw: TypeAlias = "Callable[[Axes, int, tuple[float, float]], None]"
@@ -100,48 +92,20 @@ def panels_figure(
     this scale. `draw` draws one, `finish` what needs the ends of the axes of all; `seen` are the
     places of what is drawn, across and up.
     """
-    count, row_in = len(data.panels), _ROWS_IN[data.kind]
-    width = size_in(size, (PAGE_IN, row_in))[0]
-    most = max(1, int((width - 0.5) / _PANEL_IN))
-    rows = math.ceil(count / min(_MOST_IN_ROW, most))
-    in_row = math.ceil(count / rows)
-    width, height = size_in(size, (PAGE_IN, row_in * rows + _AROUND_IN))
-    across, up = (width - _BESIDE_IN) / in_row, (height - _AROUND_IN) / rows
     with style():
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(width, height))
-        shared: Any = {"sharex": not has_own, "sharey": True}
-        grid = figure.subplots(rows, in_row, squeeze=False, **shared).flatten()
-        for axes in grid[count:]:
-            axes.remove()
-        entries: dict[str, Any] = {}
+        grid = Grid.of(data.kind, len(data.panels), size, own_x=has_own)
         limits: list[tuple[float, float]] = []
-        for place, (axes, one) in enumerate(zip(grid, data.panels, strict=False)):
-            draw(axes, place, (across + _BESIDE_IN, up + _BELOW_IN))
+        for place, (axes, one) in enumerate(zip(grid.panels, data.panels, strict=True)):
+            draw(axes, place, grid.panel_in)
             axes.set_title(one.name, fontsize=7.5, parse_math=False)
-            # Each column ends with a panel that has numbers.
-            is_last = has_own or place + in_row >= count
-            axes.tick_params(labelbottom=is_last, labelleft=place % in_row == 0)
-            handles, labels = axes.get_legend_handles_labels()
-            entries |= dict(zip(labels, handles, strict=True))
             limits.append(axes.get_xlim())
         if data.kind != "cdf" and data.categories is None:
-            grid[0].set_xlim(_around(limits, scale))
+            grid.panels[0].set_xlim(_around(limits, scale))
         finish()
-        x_title = log_title(data.x_title) if scale.is_log else data.x_title
-        label_panels(
-            figure,
-            [
-                (
-                    axes,
-                    x_title if place + in_row >= count else "",
-                    data.y_title if place % in_row == 0 else "",
-                )
-                for place, axes in enumerate(grid[:count])
-            ],
-            (across * 72, up * 72),
-            data.kind,
+        grid.finish(
+            log_title(data.x_title) if scale.is_log else data.x_title,
+            data.y_title,
+            data.lines_title,
             title=title,
             remark=data.remark,
             detail=data.detail,
@@ -153,5 +117,4 @@ def panels_figure(
             check_is_seen("--xlim", choice.xlim, seen[0], unit if is_cdf else data.axes[0][1])
             for ends in () if is_cdf else choice.ylim.values():
                 check_is_seen("--ylim", ends, seen[1], unit)
-        legend(figure, entries, loc="outside upper center", title=data.lines_title)
-    return figure
+    return grid.figure

@@ -1,0 +1,88 @@
+"""Panels of a figure of results in rows, with what is written around them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from midflight.plot.common.coincide import usual_line
+from midflight.plot.common.figure import label_panels
+from midflight.plot.common.legends import legend
+from midflight.plot.common.style import PAGE_IN, Size, size_in
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["Grid"]
+
+#: The most panels in a row, and the least width of one in inches.
+_MOST_IN_ROW, _PANEL_IN = 3, 1.4
+#: The height of a row of panels by the kind, that of one as wide as the figure, and the room for
+#: the legend and the texts, in inches.
+_ROWS_IN, _ALONE_IN, _AROUND_IN = {"cdf": 1.5, "interval": 1.8, "median": 1.8}, 1.2, 0.8
+#: What is beside and below the panels of a figure that has one, in inches.
+_BESIDE_IN, _BELOW_IN = 0.6, 0.9
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The panels of a figure of a kind, in rows, which share axes but for those that are own."""
+
+    figure: Figure
+    panels: Sequence[Axes]
+    kind: str
+    in_row: int
+    room_in: tuple[float, float]
+    own_x: bool
+    own_y: bool
+
+    @classmethod
+    def of(
+        cls, kind: str, count: int, size: Size | None, *, own_x: bool = False, own_y: bool = False
+    ) -> Grid:
+        """Return one with so many panels, which share an axis or have own ones."""
+        from matplotlib.figure import Figure
+
+        width = size_in(size, (PAGE_IN, _ROWS_IN[kind]))[0]
+        in_row = _in_row(count, width)
+        rows = math.ceil(count / in_row)
+        row_in = _ALONE_IN if in_row == 1 < count else _ROWS_IN[kind]
+        width, height = size_in(size, (PAGE_IN, row_in * rows + _AROUND_IN))
+        figure = Figure(figsize=(width, height))
+        how: Any = {"squeeze": False, "sharex": not own_x, "sharey": not own_y}
+        grid = figure.subplots(rows, in_row, **how).flatten()
+        for axes in grid[count:]:
+            axes.remove()
+        room = (width - _BESIDE_IN) / in_row, (height - _AROUND_IN) / rows
+        return cls(figure, list(grid[:count]), kind, in_row, room, own_x, own_y)
+
+    @property
+    def panel_in(self) -> tuple[float, float]:
+        """The size of a figure of one panel with as much room, in inches."""
+        return self.room_in[0] + _BESIDE_IN, self.room_in[1] + _BELOW_IN
+
+    def finish(self, x_title: str, y_title: str, lines_title: str, **texts: Any) -> None:
+        """Write what the axes and the lines are, with the `texts` of `label_panels`."""
+        entries: dict[str, Any] = {}
+        named = []
+        for place, axes in enumerate(self.panels):
+            # Each column ends with a panel that has numbers.
+            is_last, is_first = place + self.in_row >= len(self.panels), place % self.in_row == 0
+            axes.tick_params(labelbottom=is_last or self.own_x, labelleft=is_first or self.own_y)
+            named.append((axes, x_title if is_last else "", y_title if is_first else ""))
+            handles, labels = axes.get_legend_handles_labels()
+            entries |= dict(zip(labels, map(usual_line, handles), strict=True))
+        across, up = self.room_in
+        label_panels(self.figure, named, (across * 72, up * 72), self.kind, **texts)
+        legend(self.figure, entries, loc="outside upper center", title=lines_title)
+
+
+def _in_row(count: int, width_in: float) -> int:
+    """The number of panels in a row of a figure so wide: three are not two and one."""
+    most = min(_MOST_IN_ROW, max(1, int((width_in - 0.5) / _PANEL_IN)))
+    if count == _MOST_IN_ROW > most:
+        return 1
+    return math.ceil(count / math.ceil(count / most))
