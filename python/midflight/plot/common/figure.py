@@ -247,6 +247,10 @@ def _caption(remark: str, detail: str, room_pt: float) -> str:
     return balanced(text, SMALL_PT, room_pt)
 
 
+#: The width of the text above panels in a row, in panels.
+_MOST_PANELS_WIDE = 1.9
+
+
 def label_panels(
     figure: Figure,
     panels: Sequence[tuple[Axes, str, str]],
@@ -272,7 +276,9 @@ def label_panels(
     if title:
         above = wrapped(typeset("--title", title), 7.5, (width - 0.4) * 72)
         figure.suptitle(above, fontsize=7.5, parse_math=True)
-    if detail := _caption(remark, detail, (width - 0.9) * 72):
+    # Beside the layout's panel its middle would take room.
+    widest = min((width - 0.9) * 72, _MOST_PANELS_WIDE * across)
+    if detail := _caption(remark, detail, widest):
         rows = [axes.get_subplotspec() for axes, _, _ in panels]
         last = max(n for n, one in enumerate(rows) if one is None or one.rowspan.start == 0)
         place = rows[last]

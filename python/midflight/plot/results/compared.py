@@ -68,7 +68,7 @@ ALIKE = "intervals of zero width where all pairs differ by the same"
 #: quartiles have no say in the ends of the axis, if they are no more than this share of them.
 _FAR, _FAR_SHARE = 3.0, 0.15
 #: An axis that shows all of them is then so many times as long, or does show them.
-_WORTH = 1.5
+_WORTH = 2.0
 #: So do, however many they are, those that are wider by this factor than the extent of the means
 #: and than the lower quartile of all, if an axis that shows them hides the others (`WIDE`).
 _FAR_FACTOR = 4.0
