@@ -35,13 +35,16 @@ __all__ = [
     "Comparison",
     "Group",
     "Tails",
+    "are_averaged",
     "compare",
     "groups",
     "has_no_spread",
     "is_negligible",
     "read_flows",
+    "same_words",
     "sample_places",
     "unit_means",
+    "why_same",
 ]
 
 #: The axis with values that select different random numbers, like different runs.
@@ -201,9 +204,14 @@ class Comparison:
 
     @property
     def is_same(self) -> bool:
-        """Whether all pairs are the same, so that there is no interval."""
+        """Whether all samples, pairs or their means, are the same, so that there is no interval."""
         ends = self.ratio_low, self.ratio_high
         return self.samples > 1 and has_no_spread(self.difference, self.half_width, *ends)
+
+    @property
+    def is_averaged(self) -> bool:
+        """Whether samples are means of several pairs."""
+        return are_averaged(self.over, self.samples, self.pairs)
 
     @property
     def side(self) -> int:
@@ -231,6 +239,25 @@ def is_negligible(ratio: float, low: float, high: float) -> bool:
         return False
     is_unclear = low <= 0 <= high
     return not is_unclear or max(-low, high) < LEAST_CHANGE
+
+
+def are_averaged(over: str, samples: int, pairs: int) -> bool:
+    """Return whether the samples of a comparison are runs, each of them the mean of several pairs.
+
+    If these means are the same, the pairs need not be. Pairs of runs that do not differ in their
+    random numbers are the same.
+    """
+    return over == "runs" and pairs > samples
+
+
+def same_words(*, averaged: bool) -> str:
+    """Return why changes have no interval: all samples of each are the same."""
+    return "all runs have the same mean change" if averaged else "all pairs are the same"
+
+
+def why_same(same: Iterable[Comparison]) -> str:
+    """Return why these comparisons have no interval."""
+    return same_words(averaged=any(one.is_averaged for one in same))
 
 
 def has_no_spread(difference: float, half_width: float, low: float, high: float) -> bool:

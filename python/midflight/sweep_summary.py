@@ -237,11 +237,14 @@ class Summary:
         """Return the description of the comparison and of the samples of its intervals, and
         `for_terminal` the options that give these.
         """
+        from midflight.sweep_results import why_same
+
         first = self.compared[0]
         if not self.has_intervals:
             text = f"Against {first.baseline}: difference, and ratio in per cent. "
-            if any(one.is_same for one in self.compared):
-                text += "All pairs of each are the same, so no confidence interval."
+            same = [one for one in self.compared if one.is_same]
+            if same:
+                text += f"{why_same(same).capitalize()}, so no confidence interval."
                 return textwrap.fill(text, WIDTH)
             text += "There is at most one pair of runs each, so no confidence interval; "
             pooled = [axis for axis in self.others if len(self.asked.axes[axis]) > 1]
@@ -317,6 +320,8 @@ class Summary:
 
     def comparison_foot(self, most: int = MOST_LINES) -> list[str]:
         """Return which lines and pairs were left out, and why a comparison has no numbers."""
+        from midflight.sweep_results import why_same
+
         texts = []
         more = len(self.compared) - len(self.shown(most))
         if more:
@@ -352,10 +357,10 @@ class Summary:
                 f"{of_zero} of {len(self.compared)} have no percentage: the mean of {baseline} is "
                 "0 there."
             )
-        same = sum(one.is_same for one in self.compared)
+        same = [one for one in self.compared if one.is_same]
         if same and self.has_intervals:
             texts.append(
-                f"{same} of {len(self.compared)} have no interval: all pairs are the same there, "
+                f"{len(same)} of {len(self.compared)} have no interval: {why_same(same)} there, "
                 "as where nothing is random."
             )
         endless = sum(math.isinf(one.ratio_low) and not one.is_of_zero for one in self.compared)

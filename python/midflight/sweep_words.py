@@ -1,6 +1,6 @@
 """What a sweep found in sentences: how each compared value changes a metric.
 
-A change is clear if its interval is on one side of 0, or if all pairs are the same.
+A change is clear if its interval is on one side of 0, or if all its samples are the same.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from midflight.percentiles import PERCENTILES
-from midflight.sweep_results import LEAST_WORDS
+from midflight.sweep_results import LEAST_WORDS, why_same
 from midflight.unmet import done_early
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def side_of(one: Comparison) -> int:
 
 
 def is_equal(one: Comparison) -> bool:
-    """Whether a value is the same as the baseline in all pairs."""
+    """Whether a value is the same as the baseline in all pairs, or in the means of all runs."""
     return not one.difference and (one.is_same or one.samples == 1)
 
 
@@ -163,7 +163,9 @@ def _one_change(one: Comparison, way: Direction, size: _Size) -> str:
     has_interval = one.samples > 1 and not one.is_same
     why = _no_percentage([one], is_relative=size.is_relative)
     if not side:
-        if not one.difference:
+        if is_equal(one):
+            if one.is_averaged:
+                return "the same in the mean of each run"
             return "the same in all pairs" if one.samples > 1 else "the same"
         if one.is_negligible:
             return f"no different ({LEAST_WORDS})"
@@ -175,7 +177,7 @@ def _one_change(one: Comparison, way: Direction, size: _Size) -> str:
     ends = " to ".join(map(size.text, sorted(map(abs, size.ends(one))))) if has_interval else ""
     if more := "; ".join(filter(None, (ends, why))):
         said += f" ({more})"
-    return f"{said}; no interval, as all pairs are the same" if one.is_same else said
+    return f"{said}; no interval, as {why_same([one])}" if one.is_same else said
 
 
 def _changes(known: Sequence[Comparison], among: int, way: Direction, size: _Size) -> str:
@@ -215,16 +217,16 @@ def _changes(known: Sequence[Comparison], among: int, way: Direction, size: _Siz
         said += f"; no different in {small} ({LEAST_WORDS})"
     if unclear:
         said += f"; in {unclear} unclear, as the interval contains 0"
-    return f"{said}; no interval, as all pairs are the same" if all_alike else said
+    return f"{said}; no interval, as {why_same(known)}" if all_alike else said
 
 
 def _no_intervals(some: Sequence[Comparison]) -> str:
-    """In how many of some changes all pairs are the same, so that there is no interval."""
-    alike = sum(one.is_same for one in some)
+    """In how many of some changes all samples are the same, so that there is no interval."""
+    alike = [one for one in some if one.is_same]
     if not alike:
         return ""
-    count = f"{alike} of these " if len(some) > 1 else ""
-    return f" ({count}without an interval, as all pairs are the same)"
+    count = f"{len(alike)} of these " if len(some) > 1 else ""
+    return f" ({count}without an interval, as {why_same(alike)})"
 
 
 def _no_percentage(known: Sequence[Comparison], *, is_relative: bool) -> str:

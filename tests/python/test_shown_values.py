@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from matplotlib.container import ErrorbarContainer
@@ -11,11 +12,15 @@ from matplotlib.container import ErrorbarContainer
 from midflight.cli import main
 from midflight.plot import figure_of, plot_spread
 from midflight.plot.results.axis import axis_data
+from midflight.plot.results.compared import same_words
 from midflight.plot.results.paired import paired_shown
 from midflight.plot.results.spread import spread_of
 from midflight.plot.usual import Shown, _best_first, usual_by
 from midflight.sweep_words import change_lines
 from test_sweep_reports import made_lines, summary_of
+
+if TYPE_CHECKING:
+    from midflight.sweep_summary import Summary
 
 GAP = "handoffs.0.gap"
 _INF = float("inf")
@@ -106,6 +111,45 @@ def test_pairs_that_are_all_the_same_have_no_interval() -> None:
     alone = summary_of({"sack": [1, 1, 1], "freeze": [1.5, 1.5, 1.5]})
     assert not alone.has_intervals
     assert made_lines(alone)[1][-2:] == ["0.5", "50.0"]
+
+
+def pooled(over: str) -> Summary:
+    """Three runs that are alike, each of two pairs that are not."""
+    made = summary_of({"sack": [1, 1, 1], "freeze": [1.5, 1.5, 1.5]})
+    made.compared[:] = [replace(one, over=over, pairs=6) for one in made.compared]
+    return made
+
+
+def test_pairs_that_are_averaged_first_are_not_said_to_be_the_same() -> None:
+    (sentence,), head = change_lines(pooled("runs")), pooled("runs").comparison_head()
+    why = "all runs have the same mean change"
+    assert sentence == f"with freeze it is higher by 50 %; no interval, as {why}"
+    assert f"{why.capitalize()}, so no confidence interval." in " ".join(head.split())
+    # Where runs do not differ at random their pairs are the same.
+    (sentence,) = change_lines(pooled("axes"))
+    assert sentence.endswith("no interval, as all pairs are the same")
+    made = pooled("runs")
+    vho = summary_of({"sack": [1, 1, 1], "vho": [2, 1, 1.5]}).compared
+    made.compared += vho
+    foot = made.comparison_foot()[-1]
+    assert foot.startswith(f"1 of 2 have no interval: {why} there")
+    same = summary_of({"sack": [1, 1, 1], "freeze": [1, 1, 1]})
+    same.compared[:] = [replace(one, over="runs", pairs=6) for one in same.compared]
+    assert [*change_lines(same)] == ["with freeze it is the same in the mean of each run"]
+
+
+def test_figures_do_not_say_that_pairs_that_are_averaged_first_are_the_same() -> None:
+    columns = comparison(0, half_width=0.0)
+    columns["ratio_low"] = columns["ratio_high"] = columns["ratio"]
+    rows = range(len(columns["ratio"]))
+    assert same_words(columns, rows, "ratio") == "no interval where all pairs are the same"
+    columns["over"] = ["runs" for _ in rows]
+    columns["pairs"] = [11 * int(one) for one in columns["samples"]]
+    why = "all runs have the same mean"
+    assert same_words(columns, rows, "ratio") == f"no interval where {why} change"
+    columns["ratio_high"] = [one + 0.1 for one in columns["ratio"]]
+    words = f"intervals of zero width where {why} difference"
+    assert same_words(columns, rows, "difference") == words
 
 
 @pytest.mark.parametrize("value", ["ratio", "difference"])

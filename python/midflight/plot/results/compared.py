@@ -18,7 +18,8 @@ from midflight.plot.results.scales import WIDE
 from midflight.plot.results.tables import Columns
 from midflight.plot.results.unfinished import joined, unfinished_words
 from midflight.refusal import refusal
-from midflight.sweep_results import METRICS, has_no_spread, is_negligible
+from midflight.sweep_results import METRICS, are_averaged, has_no_spread, is_negligible
+from midflight.sweep_results import same_words as why_same
 from midflight.unmet import done_early
 
 __all__ = [
@@ -61,9 +62,6 @@ MEANS: Mapping[str, str] = {"ratio": "mean change", "difference": "mean differen
 FEW = "*: at most half as many pairs as others"
 #: What a cell of a map has whose interval contains 0, or that has none beside others.
 UNSURE = "95 % interval contains 0"
-#: Why some points and cells have no interval, or one without a width.
-SAME = "no interval where all pairs are the same"
-ALIKE = "intervals of zero width where all pairs differ by the same"
 #: Intervals that are wider than the upper quartile of all by so many times the distance of the
 #: quartiles have no say in the ends of the axis, if they are no more than this share of them.
 _FAR, _FAR_SHARE = 3.0, 0.15
@@ -104,17 +102,34 @@ def usual_change(columns: Columns) -> str:
 
 
 def same_words(columns: Columns, rows: Sequence[int], value: str) -> str:
-    """Return that some of these comparisons have no interval, as all pairs are the same, or one
+    """Return that some of these comparisons have no interval, as all samples are the same, or one
     without a width; "" if all have some width.
     """
     same = [row for row in rows if is_same(columns, row)]
     alike = [row for row in rows if value == _DIFFERENCE and _is_of_no_width(columns, row)]
-    each = (SAME * bool(same), ALIKE * (len(alike) > len(same)))
-    return "; ".join(filter(None, each))
+    each = []
+    if same:
+        why = why_same(averaged=any(_is_averaged(columns, row) for row in same))
+        each.append(f"no interval where {why}")
+    if alike := [row for row in alike if row not in same]:
+        are_means = any(_is_averaged(columns, row) for row in alike)
+        why = (
+            "all runs have the same mean difference"
+            if are_means
+            else "all pairs differ by the same"
+        )
+        each.append(f"intervals of zero width where {why}")
+    return "; ".join(each)
+
+
+def _is_averaged(columns: Columns, row: int) -> bool:
+    """Whether the samples of a comparison are means of several pairs."""
+    over = str(columns["over"][row]) if "over" in columns else ""
+    return are_averaged(over, *counts_of(columns, row))
 
 
 def _is_of_no_width(columns: Columns, row: int) -> bool:
-    """Whether all pairs of a comparison differ by the same."""
+    """Whether all samples of a comparison differ by the same."""
     difference, half_width = _numbers(columns, row, (_DIFFERENCE, "half_width"))
     return has_no_spread(difference, half_width, math.nan, math.nan)
 
@@ -203,8 +218,8 @@ def counts_of(columns: Columns, row: int) -> tuple[int, int]:
 
 
 def is_same(columns: Columns, row: int) -> bool:
-    """Whether all pairs of a comparison are the same, as where nothing is random, so that there is
-    no interval.
+    """Whether all samples of a comparison are the same, as where nothing is random, so that there
+    is no interval.
     """
     names = (_DIFFERENCE, "half_width", *_ENDS[_RATIO])
     if not {"samples", *names} <= {*columns} or int(columns["samples"][row]) < 2:
@@ -216,8 +231,8 @@ def is_same(columns: Columns, row: int) -> bool:
 def is_unsure(columns: Columns, row: int, value: str) -> bool:
     """Whether the interval of a change contains 0, or there is none, so that it shows no change.
 
-    Where the change in per cent has no ends, that of the difference tells it. Of pairs that are all
-    the same the change is sure without one.
+    Where the change in per cent has no ends, that of the difference tells it. Of samples that are
+    all the same the change is sure without one.
     """
     if is_same(columns, row):
         return False
