@@ -143,8 +143,24 @@ def mean_ci(values: ArrayLike) -> Estimate:
     mean = float(data.mean())
     if data.size == 1 or not math.isfinite(mean):
         return Estimate(mean, float("nan"))
-    error = float(data.std(ddof=1)) / math.sqrt(data.size)
-    return Estimate(mean, t_quantile(data.size - 1) * error)
+    return Estimate(mean, _half_width(data, np.abs(data).max()))
+
+
+#: Values that differ by no more than this share of their size differ by rounding.
+_ROUNDING = 1e-9
+
+
+def _are_one(values: NDArray[np.float64], size: float) -> bool:
+    """Whether values made of others of this size are all the same but for rounding."""
+    return bool(np.ptp(values) <= _ROUNDING * size)
+
+
+def _half_width(values: NDArray[np.float64], size: float) -> float:
+    """Half the width of the interval of a mean, of values made of others of this size."""
+    if _are_one(values, size):
+        return 0.0
+    error = float(values.std(ddof=1)) / math.sqrt(values.size)
+    return t_quantile(values.size - 1) * error
 
 
 def _paired(a: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -165,7 +181,10 @@ def difference_ci(a: ArrayLike, b: ArrayLike) -> Estimate:
     Both have one dimension and the same length, or `ValueError` is raised.
     """
     first, second = _paired(a, b)
-    return mean_ci(first - second)
+    found = mean_ci(first - second)
+    if not math.isfinite(found.half_width):
+        return found
+    return Estimate(found.mean, _half_width(first - second, np.abs([first, second]).max()))
 
 
 def ratio_ci(a: ArrayLike, b: ArrayLike) -> Ratio:
@@ -193,6 +212,8 @@ def ratio_ci(a: ArrayLike, b: ArrayLike) -> Ratio:
     square, middle, rest = mean_b**2 - bb, mean_a * mean_b - ab, mean_a**2 - aa
     if square <= 0:
         return Ratio(value, -math.inf, math.inf)
+    if _are_one(first - (1 + value) * second, max(np.abs(first).max(), np.abs(second).max())):
+        return Ratio(value, value, value)
     width = math.sqrt(max(0.0, middle**2 - square * rest))
     low, high = (middle - width) / square - 1, (middle + width) / square - 1
     is_bounded = bool((first >= 0).all() and (second >= 0).all())

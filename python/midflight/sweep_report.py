@@ -47,6 +47,8 @@ _OWN = "The scenario, with its own values:"
 #: The columns of results in the unit of the metric, those together that have as many decimals, and
 #: the digits of the largest number.
 _RESULTS, _DIGITS = (("difference", "+-"), ("q1",), ("median",), ("q3",), ("p95",)), 4
+#: Cells of a column of results without a number, and of a line that stands for others.
+_NO_NUMBER = ("-", "...")
 #: Values of an axis that are named in the table of axes.
 _MOST_VALUES = 12
 #: Maps, one for each value that is compared.
@@ -163,7 +165,7 @@ def sweep_report_html(
 
 def headed(cells: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
     """Return a table with axes and names by the words that figures have for them, and as many
-    decimals in all numbers of a column of results.
+    decimals in all numbers of a column of results, but those that have no digit with these.
     """
     from midflight.plot.common.names import column_name
     from midflight.plot.common.style import labelled
@@ -185,16 +187,19 @@ def headed(cells: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
 
 def _decimals(cells: Iterable[str]) -> int:
     """The decimals with which the largest of some numbers has its digits."""
-    largest = max((abs(float(one)) for one in cells if one != "-"), default=0.0)
+    largest = max((abs(float(one)) for one in cells if one not in _NO_NUMBER), default=0.0)
     digits = math.floor(math.log10(largest)) + 1 if largest else 1
     return max(0, _DIGITS - digits)
 
 
 def _rounded(cells: Sequence[str], decimals: int) -> list[str]:
-    # What is rounded to 0 has no sign.
-    return [
-        one if one == "-" else f"{round(float(one), decimals) + 0.0:.{decimals}f}" for one in cells
-    ]
+    def rounded(cell: str) -> str:
+        # No number and no digit that is not 0: it stays as it is in a terminal, but shorter.
+        if cell in _NO_NUMBER or (float(cell) and not round(float(cell), decimals)):
+            return cell if cell in _NO_NUMBER else f"{float(cell):.2g}"
+        return f"{float(cell):.{decimals}f}"
+
+    return [rounded(one) for one in cells]
 
 
 def sweep_heading(asked: Sweep) -> tuple[str, str]:

@@ -70,5 +70,6 @@ def test_numbers_of_a_column_of_results_have_as_many_decimals() -> None:
     found = headed([head, *lines])
     assert found[1:] == [
         ["0.25", "9", "-0.2773", "0.0001", "-3.0"],
-        ["1", "10", "0.0000", "-", "1"],
+        # Not 0.0000, which it is not.
+        ["1", "10", "-3e-05", "-", "1"],
     ]

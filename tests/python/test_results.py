@@ -54,6 +54,18 @@ def test_what_has_no_interval_says_so() -> None:
     assert math.isnan(ratio_ci([3.0], [2.0]).low)
 
 
+def test_widths_of_intervals_that_are_only_rounding_are_0() -> None:
+    base = np.array([10.1, 11.2, 12.3])
+    assert difference_ci(base + 0.1, base).half_width == 0.0
+    assert mean_ci([0.1 + 0.2, 0.3, 0.3]).half_width == 0.0
+    found = ratio_ci(1.7 * base, base)
+    assert found.low == found.value == found.high
+    found = ratio_ci([0.1 + 0.2, 0.3, 0.3], [0.1, 0.1, 0.1])
+    assert found.low == found.value == found.high
+    # What is small beside the values, but more than rounding, is no 0.
+    assert difference_ci([1.0, 1.0, 1.0 + 1e-7], [1.0, 1.0, 1.0]).half_width > 0
+
+
 def test_differences_are_taken_run_by_run() -> None:
     a = np.array([10.0, 20.0, 30.0, 40.0])
     assert difference_ci(a + 1, a) == (1.0, 0.0)
