@@ -693,9 +693,11 @@ class SweepOutcome:
 
         return Summary.of(self.sweep, self.folder)
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """The table of flows as a DataFrame; `MidflightError` if pandas is not installed."""
-        return self.flows.to_pandas()
+    def to_pandas(self, *, phases: bool = False) -> pandas.DataFrame:
+        """The table of flows, or of `phases`, which has `all_new_ns` and `first_new_ns`, as a
+        DataFrame; `MidflightError` if pandas is not installed.
+        """
+        return (self.phases if phases else self.flows).to_pandas()
 
     def __str__(self) -> str:
         return str(self.summary.text(self.folder))

@@ -73,8 +73,9 @@ def usual_shown(
     has_by: bool,
     where: Mapping[str, Any] | None = None,
 ) -> Shown:
-    """Return what a figure shows, with the usual columns of a folder of a sweep for those that are
-    not given (`has_by` says whether the lines are).
+    """Return what a figure shows, with the usual columns of a sweep for those that are not given
+    (`has_by` says whether the lines are). The source is its folder, or a table of its results, of
+    which they are columns with the values of its rows.
 
     The measurement is the one that the sweep prints, the axis that with which fewest settings are
     pooled, the longest one of numbers that are no samples among equals, and each value of the other
@@ -84,19 +85,25 @@ def usual_shown(
     Raises `MidflightError` if more schemes, stacks, controllers or compared values would be pooled
     than there are lines.
     """
-    if not is_sweep(source):
+    from midflight.plot.results.linked import axes_in, sweep_of
+
+    if (folder := sweep_of(source)) is None:
         return shown
     from midflight.plot.results.axis import pooled_axes
     from midflight.plot.results.rows import kept_values, measured_flows
-    from midflight.plot.results.tables import read_columns
+    from midflight.plot.results.tables import columns_of, table_columns
     from midflight.sweep_folder import read_definition
-    from midflight.sweep_results import check_has_tables, is_sample, main_metrics, read_flows
+    from midflight.sweep_results import is_sample
 
-    asked = read_definition(Path(source))
-    # The usual metric is found in rows of text.
-    needs_text = shown.value is None and asked["metric"] is None
-    check_has_tables(Path(source), *([] if needs_text else ["flows.parquet"]))
+    asked = read_definition(folder)
+    table = None if is_sweep(source) else table_columns(source)
+    x, y, value, by = shown
+    if value is None and (value := _usual_measure(folder, asked, table)) is None:
+        return shown
     axes, compare = asked["axes"], asked.get("compare")
+    if table is not None:
+        axes = axes_in(table, axes)
+        compare = compare if compare in axes else None
     fixed = {
         key for key, value in (where or {}).items() if isinstance(value, str) or len(value) == 1
     }
@@ -107,9 +114,6 @@ def usual_shown(
         # What the tables of the sweep pool has no lines.
         seen = {key: axes[key] for key in axes if key in (*apart, compare) or is_sample(key)}
         axes = seen or axes
-    x, y, value, by = shown
-    if value is None:
-        value = asked["metric"] or main_metrics(read_flows(Path(source)))[0]
     if kind == "cdf":
         x = None
     elif x is None and kind == "box":
@@ -143,18 +147,32 @@ def usual_shown(
             rest = {key: values for key, values in axes.items() if 1 < len(values) <= MOST_PANELS}
             by += [key for key in places_of(rest, x, *by) if not is_sample(key)][:1]
         is_one = x == "flow" or "flow" in fixed
-        flows = [] if is_one else measured_flows(read_columns(Path(source), value), value, {})
+        flows = [] if is_one else measured_flows(columns_of(source, value), value, {})
         lines = prod(len(axes[key]) for key in by)
         if 1 < len(flows) * lines <= MOST_LINES and len(flows) > 1:
             # What they measure differs, as their sizes and their links do.
             by = ["flow", *by]
     if has_by and by and compare is not None and compare not in (x, y, *by):
-        columns = read_columns(Path(source), value)
+        columns = columns_of(source, value)
         pooled = pooled_axes(columns, value, {x, y, *by}, kept_values(columns, where))
         if compare in (name for name, _ in pooled):
             # As in the tables of a sweep, what is compared is told apart, too.
             by = [compare, *by]
     return Shown(x, y, value, by)
+
+
+def _usual_measure(folder: Path, asked: Mapping[str, Any], table: Columns | None) -> str | None:
+    """The measurement that a sweep prints; of a table that lacks it the first one that it has."""
+    from midflight.sweep_results import METRICS, check_has_tables, main_metrics, read_flows
+
+    usual = asked["metric"]
+    if table is None:
+        # The usual metric is found in rows of text.
+        check_has_tables(folder, *([] if usual is None else ["flows.parquet"]))
+        return usual or main_metrics(read_flows(folder))[0]
+    has_text = all((folder / f"{name}.csv").is_file() for name in ("flows", "phases"))
+    usual_ones = [usual, *(main_metrics(read_flows(folder)) if has_text else ()), *METRICS]
+    return next((one for one in usual_ones if one in table), None)
 
 
 def maps_instead(

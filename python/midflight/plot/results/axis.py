@@ -97,7 +97,6 @@ from midflight.plot.results.tables import (
 from midflight.plot.results.unfinished import counted_words
 from midflight.plot.usual import (
     Shown,
-    is_sweep,
     maps_instead,
     missing_argument,
     usual_rows,
@@ -206,12 +205,12 @@ def plot_axis(
     their names, a `Table`, or a table of pandas, polars or pyarrow.
     `x` is the column along the axis, such as "handoffs.0.at". `y` is the measurement: times (`_ns`)
     are shown in seconds, rates (`_bps`) in Mbit/s. Each value of the columns `by` has a line
-    (default: the flow's name, if there are several flows). Of the folder of a sweep all three may
-    be left out: the figure is then that of `midflight plot FOLDER`, which is the comparison if the
-    sweep has one. `where` keeps the rows with these
-    values; several values for a column keep the rows with any of them, and lines and names have the
-    order of these values. A missing time of a run that did not finish counts as longer than every
-    other; other missing values are left out.
+    (default: the flow's name, if there are several flows). Of the folder of a sweep, and of tables
+    of its results, all three may be left out: the figure is then that of `midflight plot FOLDER`,
+    which is the comparison if the sweep has one; of a table with some of the rows it is that of
+    their values. `where` keeps the rows with these values; several values for a column keep the
+    rows with any of them, and lines and names have the order of these values. A missing time of a
+    run that did not finish counts as longer than every other; other missing values are left out.
 
     `title` is put above the figure; it may have mathematics between dollar signs, such as `Gap $g$
     (s)`. `xscale` and `yscale` are "linear" or "log". The default is logarithmic for an axis of
@@ -224,13 +223,14 @@ def plot_axis(
     written.
     """
     # They need this module.
+    from midflight.plot.results.linked import sweep_of, usual_source
     from midflight.plot.results.paired import paired_figure, source_of
     from midflight.plot.results.spread import plot_shown, plot_spread
 
     check_dress(plot_axis, dress)
     check_format(path)
     asked = Shown(x, None, y, as_names(by or ()))
-    source = results_of(source)
+    source = usual_source(results_of(source), asked, where)
     texts: Any = {"title": title, "xscale": xscale, "yscale": yscale, "size": size}
     is_usual = y is None and by is None
     if is_usual and (paired := paired_figure(source, None, asked, where, has_by=False)) is not None:
@@ -241,7 +241,7 @@ def plot_axis(
         raise missing_argument("x" if shown.x is None else "y")
     columns = usual_rows(columns_of(source, shown.value), source, asked, shown, where)
     data = axis_data(columns, x=shown.x, y=shown.value, by=shown.by, where=where)
-    is_chosen = is_usual and x is None and is_sweep(source)
+    is_chosen = is_usual and x is None and sweep_of(source) is not None
     if is_chosen and has_few_medians(data.lines):
         maps = maps_instead(source, asked, shown, columns, where or {})
         if maps is not None:

@@ -57,6 +57,7 @@ from midflight.plot.results.compared import (
 )
 from midflight.plot.results.heatmaps import heatmap_of, heatmaps_figure
 from midflight.plot.results.line_names import one_line_name
+from midflight.plot.results.linked import usual_source
 from midflight.plot.results.maps import number_words
 from midflight.plot.results.paired import (
     by_value,
@@ -175,7 +176,7 @@ def plot_spread(
     check_dress(plot_spread, dress)
     check_format(path)
     asked = Shown(x, y, value, as_names(by or ()))
-    source = results_of(source)
+    source = usual_source(results_of(source), asked, where)
     has: Any = {"has_by": by is not None}
     paired = paired_figure(source, kind, asked, where, **has)
     if paired is not None:

@@ -26,6 +26,7 @@ __all__ = [
     "read_columns",
     "read_once",
     "results_of",
+    "table_columns",
 ]
 
 #: The columns of a table by their names.
@@ -46,16 +47,41 @@ def columns_of(source: TableSource, measured: str) -> Columns:
     """Return the columns of a table, or of that in a folder of results which has a measurement.
 
     Of a percentile (`midflight.percentiles`) they are those of the entries of flows. Raises
-    `MidflightError` for what is no table, `OSError` for a file that cannot be read.
+    `MidflightError` for what is no table, and for a measurement that is in another table of the
+    same sweep, `OSError` for a file that cannot be read.
     """
     if isinstance(source, str | Path):
         return read_columns(source, measured)
-    columns = source if isinstance(source, Mapping) else _table_columns(source)
+    columns = table_columns(source)
     if is_percentile(columns, measured):
         columns = percentile_columns(columns, measured)
     folder = folder_of(source)
-    is_of_sweep = folder is not None and (folder / "sweep.json").is_file()
-    return _with_met(folder, columns, measured) if folder and is_of_sweep else columns
+    if folder is None or not (folder / "sweep.json").is_file():
+        return columns
+    if measured and measured not in columns:
+        _check_is_here(folder, columns, measured)
+    return _with_met(folder, columns, measured)
+
+
+def _check_is_here(folder: Path, columns: Columns, measured: str) -> None:
+    """Refuse a measurement that is not in a table of results, but in another one of its sweep."""
+    from midflight._core import MidflightError
+
+    try:
+        others = read_columns(folder, measured)
+    except (MidflightError, OSError):
+        return
+    where = "found.flows, or found.to_pandas()"
+    if "phase" in others:
+        where = "found.phases, or found.to_pandas(phases=True)"
+    raise refusal(
+        f'--y or --value: the table has no column "{measured}"; it is in the table of '
+        f"{'phases' if 'phase' in others else 'flows'} of the sweep: give {where}, if found is "
+        "what Sweep.run() returned",
+        name="--y or --value",
+        value=measured,
+        accepted=", ".join(columns),
+    )
 
 
 def folder_of(source: TableSource) -> Path | None:
@@ -70,8 +96,13 @@ def folder_of(source: TableSource) -> Path | None:
     return Path(folder) if isinstance(folder, str | Path) else None
 
 
-def _table_columns(source: Any) -> Columns:
-    """The columns of a table of another library, as lists in which None is a missing value."""
+def table_columns(source: Columns | Any) -> Columns:
+    """Return the columns of a table, of another library as lists in which None is a missing value.
+
+    Raises `MidflightError` for what is no table.
+    """
+    if isinstance(source, Mapping):
+        return source
     names = getattr(source, "column_names", None)
     column = getattr(source, "column", None)
     if names is None or column is None:

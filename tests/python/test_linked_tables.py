@@ -1,0 +1,80 @@
+"""Tables of a sweep's results in Python are drawn as the folder is, without arguments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from matplotlib.text import Text
+
+from midflight import MidflightError, Sweep
+from midflight.plot import figure_of, plot_axis, plot_spread
+from midflight.sweep import SweepOutcome
+
+SCHEME, GAP, AT = "flows.download.scheme", "handoffs.0.gap", "handoffs.0.at"
+AXES = {SCHEME: ["sack", "freeze", "enhanced"], GAP: ["0.2 s", "0.5 s", "1 s"], AT: ["0.4 s"]}
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> SweepOutcome:
+    """A sweep with a comparison, whose metric is in the table of phases."""
+    sweep = Sweep.of("wifi-to-lte", {**AXES, "seed": "1:2:1"}, compare=SCHEME, metric="all_new_ns")
+    return sweep.run(tmp_path_factory.mktemp("sweep") / "out")
+
+
+def texts(source: Any, kind: str | None = None, **how: Any) -> list[str]:
+    """All texts of a figure."""
+    if kind is None:
+        drawn = figure_of(plot_axis, source, **how)
+    else:
+        drawn = figure_of(plot_spread, source, kind, **how)
+    return [one.get_text() for one in drawn.findobj(Text)]
+
+
+@pytest.mark.parametrize("kind", [None, "cdf", "box", "interval", "heatmap"])
+def test_a_whole_table_is_drawn_as_its_folder_is(found: SweepOutcome, kind: str | None) -> None:
+    """With its measurement, its axis and its lines, in any order of the rows."""
+    flows, phases = found.to_pandas(), found.to_pandas(phases=True)
+    expected = texts(found.folder, kind)
+    for source in (found.flows, found.phases, flows, phases, flows.sort_values("digest")):
+        assert texts(source, kind) == expected
+
+
+def test_a_part_of_a_table_shows_its_values(found: SweepOutcome) -> None:
+    """Over the usual axis, with a line for each scheme that is in it, as with --where."""
+    flows, phases = found.to_pandas(), found.to_pandas(phases=True)
+    some = {SCHEME: ["sack", "freeze"]}
+    for table, metric in ((flows, "duration_ns"), (phases, "all_new_ns")):
+        part = table[table[SCHEME].isin(some[SCHEME])]
+        how: dict[str, Any] = {"x": GAP, "y": metric, "by": [SCHEME]}
+        assert texts(part) == texts(part, y=metric) == texts(part, **how)
+        # Gaps are the only axis that is left.
+        alone = table[table[SCHEME] == "freeze"]
+        assert texts(alone) == texts(alone, x=GAP, y=metric, by=[])
+    part = flows[flows[SCHEME].isin(some[SCHEME])]
+    kept = texts(found.folder, "box", value="duration_ns", where=some)
+    assert {*texts(part, "box")} == {*kept}
+    # Another value is no result of the folder.
+    changed = flows.assign(duration_ns=flows["duration_ns"] * 2)
+    assert texts(changed) == texts(changed, x=GAP, y="duration_ns", by=[SCHEME])
+    # So is a column of one's own.
+    own = flows.assign(mine=flows["timeouts"] + 1)
+    assert "mine" in " ".join(texts(own, x="mine")).lower()
+
+
+def test_the_error_for_a_measurement_names_the_table_that_has_it(found: SweepOutcome) -> None:
+    """Only if there is one."""
+    flows, phases = found.to_pandas(), found.to_pandas(phases=True)
+    assert "all_new_ns" in phases
+    assert "all_new_ns" not in flows
+    for source, metric, where in (
+        (found.flows, "all_new_ns", r"found\.phases, or found\.to_pandas\(phases=True\)"),
+        (flows, "first_new_ns", r"found\.phases"),
+        (phases, "duration_ns", r"found\.flows, or found\.to_pandas\(\)"),
+    ):
+        with pytest.raises(MidflightError, match=f'no column "{metric}".*{where}'):
+            figure_of(plot_axis, source, y=metric)
+        with pytest.raises(MidflightError, match=where):
+            figure_of(plot_spread, source, "cdf", value=metric)
+    with pytest.raises(MidflightError, match=r'^y: there is no column "nonsense"'):
+        figure_of(plot_axis, flows, y="nonsense")
