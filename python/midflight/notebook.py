@@ -29,18 +29,20 @@ _NUMBER = re.compile("[-+\N{MINUS SIGN}]?[0-9.]+|-")
 _MOST_FLOWS = 6
 
 
-def _table(cells: Sequence[Sequence[str]], every: int = 0, all_in: str = "") -> str:
+def _table(
+    cells: Sequence[Sequence[str]], every: int = 0, all_in: str = "", most: int = _MOST_LINES
+) -> str:
     """Return a head and lines as a table, of many the first ones; `every` is how many there are if
     these are some of them, and `all_in` is what has all.
     """
     head, *lines = cells
     rows = ["".join(f"<th>{html.escape(one)}</th>" for one in head)]
     right = ' style="text-align: right"'
-    for line in lines[:_MOST_LINES]:
+    for line in lines[:most]:
         each = ((right if _NUMBER.fullmatch(one) else "", html.escape(one)) for one in line)
         rows.append("".join(f"<td{how}>{one}</td>" for how, one in each))
     table = f"<table>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
-    left = max(every, len(lines)) - min(len(lines), _MOST_LINES)
+    left = max(every, len(lines)) - min(len(lines), most)
     more = f"... and {left} more" + (f"; {all_in} has all" if all_in else "")
     return table + (_text(more) if left > 0 else "")
 
@@ -167,6 +169,7 @@ def _results(sweep: Sweep, folder: Path) -> str:
     else:
         head = f"Quartiles and 95th percentile of {words}{summary.over()}"
         cells = summary.quartile_cells(unit)
+    left_out = summary.left_out_words(_MOST_LINES) if summary.compared else ""
     head, figures, best = " ".join(head.split()), [], []
     try:
         from midflight.plot.common.plain import usual_of_folder
@@ -181,10 +184,14 @@ def _results(sweep: Sweep, folder: Path) -> str:
             shown = summary.drawn(folder)
             best = [f"{one}." for one in best_lines(shown)]
             figures = _first_figure(sweep, folder, shown)
-            head, cells = labelled(head), headed(cells)
+            head, left_out, cells = labelled(head), labelled(left_out), headed(cells)
     parts = [_text(one) for one in (summary.unfinished(), head) if one]
     all_in = f"the report (midflight report {shlex.quote(str(folder))})"
-    table = _table(cells, len(summary.compared or summary.grouped), all_in)
+    if not summary.compared:
+        table = _table(cells, len(summary.grouped), all_in)
+    else:
+        more = _text(f"{left_out}; {all_in} has all") if left_out else ""
+        table = _table(cells, most=len(cells)) + more
     return "".join([*map(_text, best), *figures, *parts, table])
 
 

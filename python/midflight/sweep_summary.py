@@ -279,14 +279,17 @@ class Summary:
     def comparison_lines(
         self, unit: float, *, complete: bool = False, most: int = MOST_LINES
     ) -> list[list[str]]:
-        """Return a head and a line for each comparison, at `most` so many; of those that are listed
-        for each that has `complete` pairs.
+        """Return a head and a line for each comparison, at `most` so many with dots where some are
+        left out (`shown`); of those that are listed for each that has `complete` pairs.
         """
         by_runs = self.compared[0].over == "runs"
         counts = ["runs", "pairs"] if by_runs else ["pairs"]
         head = ["flow", *self.others, str(self.asked.compare), *counts]
         lines = [[*head, "difference", "+-", "%", "from", "to"]]
         for one in self.shown(most):
+            if one is None:
+                lines.append(["..."] * len(lines[0]))
+                continue
             if complete and not one.pairs:
                 continue
             line = [
@@ -305,27 +308,46 @@ class Summary:
             return [[*line[:-4], line[-3]] for line in lines]
         return lines
 
-    def shown(self, most: int = MOST_LINES) -> list[Comparison]:
-        """Return the comparisons that are listed: if there are too many, as many of each value."""
-        if len(self.compared) <= most:
-            return self.compared
-        most = most // len({one.value for one in self.compared})
+    def shown(self, most: int = MOST_LINES) -> list[Comparison | None]:
+        """Return the comparisons that are listed: if there are too many, the first and the last of
+        each value, as many of each, and between them None.
+        """
+        # To leave out a few saves no room.
+        if len(self.compared) <= most + most // 2:
+            return [*self.compared]
+        counts = Counter(one.value for one in self.compared)
+        each = max(2, most // len(counts))
         seen: Counter[str] = Counter()
-        found = []
+        found: list[Comparison | None] = []
         for one in self.compared:
+            place = seen[one.value]
             seen[one.value] += 1
-            if seen[one.value] <= max(1, most):
+            if place < each - each // 2 or place >= counts[one.value] - each // 2:
                 found.append(one)
+            elif not found or found[-1] is not None:
+                found.append(None)
         return found
+
+    def left_out_words(self, most: int = MOST_LINES) -> str:
+        """Return how many comparisons are not listed, and which; "" if all are."""
+        there = {id(one) for one in self.shown(most)}
+        left = [one for one in self.compared if id(one) not in there]
+        if not left:
+            return ""
+        # Of each flow and value those between the same ones are left out.
+        which = left[0].flow, left[0].value
+        mine = [", ".join(one.values) for one in left if (one.flow, one.value) == which]
+        ends = mine[0] if len(mine) == 1 else f"{mine[0]} to {mine[-1]}"
+        where = f" ({', '.join(self.others)}: {ends})" if self.others else ""
+        return f'{len(left)} of {len(self.compared)} lines are left out where "..." is{where}'
 
     def comparison_foot(self, most: int = MOST_LINES) -> list[str]:
         """Return which lines and pairs were left out, and why a comparison has no numbers."""
         from midflight.sweep_results import why_same
 
         texts = []
-        more = len(self.compared) - len(self.shown(most))
-        if more:
-            texts.append(f"... and {more} more lines in {self.file}; --by AXES lists fewer.")
+        if left_out := self.left_out_words(most):
+            texts.append(f"{left_out}; {self.file} has all, and --by AXES lists fewer.")
         early = sum(one.done_before for one in self.compared)
         if early:
             which = "the handoff" if self.phase is None else f"handoff or change {self.phase}"

@@ -49,15 +49,17 @@ def test_notebooks_show_runs_and_sweeps() -> None:
 
 
 def test_a_sweep_in_a_notebook_names_what_has_all_lines(tmp_path: Path) -> None:
-    axes = {SCHEME: ["sack", "enhanced", "freeze"], "handoffs.0.gap": "0.1s:1.2s:0.1s"}
+    axes = {SCHEME: ["sack", "enhanced", "freeze"], "handoffs.0.gap": "0.1s:2s:0.1s"}
     sweep = Sweep.of(Scenario.read("wifi-to-lte"), axes, compare=SCHEME)
     text = sweep.run(tmp_path / "out")._repr_html_()
     (table,) = re.findall("<table>.*</table>", text)
-    # As many of each value.
-    assert table.count("<tr>") == 21
+    # As many of each value, the first and the last ones, and a line of dots.
+    assert table.count("<tr>") == 23
     assert table.count("<td>freeze</td>") == table.count("<td>enhanced</td>") == 10
     folder = tmp_path / "out"
-    assert f"... and 4 more; the report (midflight report {folder}) has all</p>" in text
+    said = "20 of 40 lines are left out where &quot;...&quot; is (handoffs.0.gap: 0.6 s to 1.5 s)"
+    assert said in text
+    assert f"; the report (midflight report {folder}) has all</p>" in text
     assert main(["report", str(folder), "--out", str(tmp_path / "report.html")]) == 0
 
 

@@ -60,7 +60,16 @@ def test_every_value_of_a_long_comparison_is_listed(
     table = said.split("Against sack")[1].splitlines()
     listed = [one.split()[3] for one in table if one.startswith("download")]
     assert listed == ["freeze"] * 12 + ["enhanced"] * 12
-    assert "... and 56 more lines in comparison.csv" in said
+    # The first and the last of each, and what is missing is told where it would be.
+    ends = [str(one) for one in (*range(20, 26), *range(54, 60))]
+    dots = [place for place, one in enumerate(table) if one.startswith("...")]
+    assert [table[place - 1].split()[1] for place in dots] == ["25", "25"]
+    assert [table[place + 1].split()[1] for place in dots] == ["54", "54"]
+    assert [one.split()[1] for one in table if one.startswith("download")] == 2 * ends
+    words = (
+        '56 of 80 lines are left out where "..." is (links.cell.queue: 26 packets to 53 packets)'
+    )
+    assert f"{words}; comparison.csv has all, and --by AXES lists fewer." in " ".join(said.split())
     # Of the quartiles the first and the last ones are there.
     table = said.split("Against sack")[0].splitlines()
     listed = [one.split()[1] for one in table if one.startswith("download")]
