@@ -25,6 +25,8 @@ __all__ = ["outcome_html", "run_html", "scenario_html", "sweep_html"]
 _MOST_LINES = 20
 #: A cell that is right-aligned, as its column is compared by its digits.
 _NUMBER = re.compile("[-+\N{MINUS SIGN}]?[0-9.]+|-")
+#: An inch of a figure, as reports show it.
+_INCH_PX = 128
 #: Flows that are drawn.
 _MOST_FLOWS = 6
 
@@ -203,8 +205,12 @@ def _first_figure(sweep: Sweep, folder: Path, summary: Summary) -> list[str]:
         figure = next(sweep_figures(sweep, folder, summary))
     except ImportError:
         return []
+    from midflight.report import image_inches
+
     caption = html.escape(figure["caption"])
-    return [f'<figure><img src="{figure["image"]}"><figcaption>{caption}</figcaption></figure>']
+    width = f"{image_inches(figure['image']) * _INCH_PX:.0f}px"
+    image = f'<img src="{figure["image"]}" style="width: {width}; max-width: 100%">'
+    return [f"<figure>{image}<figcaption>{caption}</figcaption></figure>"]
 
 
 def scenario_html(scenario: Scenario) -> str:

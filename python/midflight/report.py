@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from midflight.studies.study import FigureResult, Study, StudyResult
 
-__all__ = ["check_page", "data_url", "environment", "prose", "write_report"]
+__all__ = ["check_page", "data_url", "environment", "image_inches", "prose", "write_report"]
 
 _TEMPLATES = Path(__file__).with_name("templates")
 
@@ -37,6 +37,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters["prose"] = prose
+    made.filters["inches"] = image_inches
     return made
 
 
@@ -58,6 +59,21 @@ def check_page(path: Path) -> None:
 def data_url(content: bytes, mime: str) -> str:
     """Return a file as a data URL."""
     return f"data:{mime};base64," + base64.b64encode(content).decode("ascii")
+
+
+#: The width of an SVG file as matplotlib writes it, in points.
+_WIDTH = re.compile(r'<svg[^>]* width="([0-9.]+)pt"')
+#: Bytes in which the head of such a file is.
+_HEAD = 3000
+
+
+def image_inches(url: str) -> float:
+    """Return the width of a figure in inches, of the data URL of an SVG file; reports show all of
+    them at one scale, so that their letters are as large.
+    """
+    head = base64.b64decode(url.partition(",")[2][:_HEAD]).decode("utf-8", errors="replace")
+    found = _WIDTH.search(head)
+    return round(float(found[1]) / 72, 2) if found else 0.0
 
 
 def _markdown(text: str) -> str:

@@ -387,12 +387,11 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
         {
             "image": "" if one is None else image(spread_figure(replace(one, layout=layout))),
             "caption": caption,
-            "is_wide": "yes" if one is not None and one.panels else "",
         }
         for one, caption in maps
     ]
     if paired is None and mapped is not None:
-        yield {**drawn.pop(0), "is_wide": "yes"}
+        yield drawn.pop(0)
     lines = [one for one in by if one != x]
     if not several_flows and asked.compare is not None:
         # Other settings have lines, too, while these can be told apart.

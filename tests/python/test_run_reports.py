@@ -8,8 +8,9 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 
-from midflight import Link, Scenario
+from midflight import Link, Scenario, Sweep
 from midflight.cli import main
 from midflight.plot.common.style import SERIES
 from midflight.plot.over_time.applications import Call, frames_of
@@ -221,3 +222,32 @@ def test_a_report_can_be_printed(tmp_path: Path) -> None:
     rules = page.read_text().split("@media print")[1].split("</style>")[0]
     assert ".scroll, pre { overflow: visible; }" in rules
     assert "max-height" in rules
+
+
+def test_all_figures_of_reports_have_one_scale(tmp_path: Path) -> None:
+    """A wide one has its own row, in the report of a sweep and of a run, and in a notebook."""
+    schemes, axes = "flows.download.scheme=sack,freeze,enhanced,vho", ["handoffs.0.gap=1s,2s,4s"]
+    axes += [schemes, "handoffs.0.at=0.3s,0.4s", "links.lte.rate=5Mbit/s,20Mbit/s,50Mbit/s"]
+    words = [word for axis in axes for word in ("--axis", axis)]
+    words += ["--compare", "flows.download.scheme", "--out", str(tmp_path / "out")]
+    assert main(["sweep", "wifi-to-lte", *words]) == 0
+    pages = [tmp_path / "sweep.html", tmp_path / "run.html"]
+    for source, page in zip((tmp_path / "out", "wifi-to-lte"), pages, strict=True):
+        assert main(["report", str(source), "--out", str(page)]) == 0
+    rule = "figure img { width: calc(var(--inches) * 8rem); max-width: 100%;"
+    seen = []
+    for page in pages:
+        text = page.read_text()
+        assert rule in text
+        for frame, url, inches in re.findall(
+            r'<figure([^>]*)>\s*<img src="([^"]*)"[^>]*--inches: ([0-9.]+)', text
+        ):
+            drawn = base64.b64decode(url.partition(",")[2]).decode()
+            width = float(re.findall(r'<svg[^>]* width="([0-9.]+)pt"', drawn)[0])
+            assert float(inches) == pytest.approx(width / 72, abs=0.01)
+            if "over-time" not in frame and page == pages[0]:
+                assert ('class="wide"' in frame) == (float(inches) > 4.5)
+            seen.append(float(inches))
+    assert max(seen) == pytest.approx(7.16, abs=0.01)
+    shown = Sweep.read(tmp_path / "out")._repr_html_()
+    assert f"width: {seen[0] * 128:.0f}px" in shown
