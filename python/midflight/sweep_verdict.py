@@ -193,13 +193,21 @@ def _several(
     every = dict.fromkeys(name for one in found for name in (*one.best, *one.others))
     good = [name for name in every if not any(name in {*one.others} - {*one.near} for one in found)]
     if len(won) == 1 and {*(best := next(iter(won)))} <= {*good}:
-        firsts = [name for names in led if names != best for name in names if name not in best]
+        firsts = [
+            ([name for name in names if name not in best], times)
+            for names, times in led.most_common()
+            if names != best
+        ]
         isolated = "are" if len(best) > 1 else "is"
-        have = "have" if len(firsts) > 1 else "has"
+        (first, times), *more = firsts
+        each = [f"{_joined(names)} in {count}" for names, count in more]
+        if len(each) > _MOST_NAMED:
+            each[_MOST_NAMED:] = [f"others in {sum(n for _, n in more[_MOST_NAMED:])}"]
+        have = "have" if len(first) > 1 else "has"
+        lowest = f"{_joined(first)} {have} {_mean_words(way)} in {times}"
         return (
             f"best {isolated} {_joined(best)}: clearly the {way.best} in {won[best]} of {among} "
-            f"combinations, and clearly worse in none; {_joined(firsts)} {have} "
-            f"{_mean_words(way)} in {led.total() - led[best]}"
+            f"combinations, and clearly worse in none; {', '.join([lowest, *each])}"
         )
     what = f"the {way.best} is" if is_clear else f"{_mean_words(way)} is that of"
     wins = [f"{_joined(names)} in {times}" for names, times in led.most_common()]

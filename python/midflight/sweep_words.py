@@ -99,7 +99,7 @@ def change_lines(summary: Summary) -> Iterator[str]:
     measured = [one for one in summary.compared if math.isfinite(one.difference)]
     is_relative = not any(one.is_endless or one.may_lose_all for one in measured)
     size = _Size("%", 100.0, is_relative=True) if is_relative else _Size(unit, scale)
-    found: list[tuple[tuple[int, bool, float], str]] = []
+    found: list[tuple[tuple[int, bool, float], str, str]] = []
     values = dict.fromkeys((one.flow, one.value) for one in summary.compared)
     flows = list(dict.fromkeys(flow for flow, _ in values))
     several_flows = len(flows) > 1
@@ -118,11 +118,18 @@ def change_lines(summary: Summary) -> Iterator[str]:
         why = _no_percentage(known, is_relative=is_relative)
         said += f" ({why})" if why and len(every) > 1 else ""
         no_pairs = _without_pairs(every, summary.metric, name)
-        said += no_pairs if known else no_pairs.removeprefix(";")
+        if not known:
+            said, no_pairs = f"{said}{no_pairs.removeprefix(';')}", ""
         mean = sum(size.of(one) for one in known) / len(known) if known else 0.0
         # Of each flow the best one first, if it is known which, and those without a pair last.
-        found.append(((flows.index(flow), not known, -way.sign * mean), said))
-    yield from (said for _, said in sorted(found, key=lambda one: one[0]))
+        found.append(((flows.index(flow), not known, -way.sign * mean), said, no_pairs))
+    # What holds for all values is said once.
+    caveats = {no_pairs for *_, no_pairs in found}
+    common = "".join(caveats) if len(caveats) == 1 and len(found) > 1 else ""
+    for _, said, no_pairs in sorted(found, key=lambda one: one[0]):
+        yield said if common else f"{said}{no_pairs}"
+    if common:
+        yield f"for each of them{common.removeprefix(';')}"
 
 
 class _Size:
@@ -190,13 +197,16 @@ def _changes(known: Sequence[Comparison], among: int, way: Direction, size: _Siz
         if here := sides[side]:
             amount = size.range(abs(size.of(one)) for one in here)
             amount += "" if all_alike else _no_intervals(here)
-            count = len(here)
+            count = f"{len(here)}"
+            where = _where(here, known) if len(known) == among else ""
             if parts:
-                parts.append(f"{way.word(side)} in {count}, by {amount}")
-            elif count == among:
+                parts.append(f"{way.word(side)} in {count}{where}, by {amount}")
+            elif len(here) == among:
                 parts.append(f"{way.word(side)} in {all_of(among)}, by {amount}")
             else:
-                parts.append(f"{way.word(side)} in {count} of {among} combinations, by {amount}")
+                parts.append(
+                    f"{way.word(side)} in {count} of {among} combinations{where}, by {amount}"
+                )
     same = sum(map(is_equal, known))
     small = sum(map(is_no_other, known)) - same
     unclear = len(known) - len(sides[1]) - len(sides[-1]) - same - small
@@ -218,6 +228,24 @@ def _changes(known: Sequence[Comparison], among: int, way: Direction, size: _Siz
     if unclear:
         said += f"; in {unclear} unclear, as the interval contains 0"
     return f"{said}; no interval, as {why_same(known)}" if all_alike else said
+
+
+def _where(some: Sequence[Comparison], every: Sequence[Comparison]) -> str:
+    """Where some changes are, if they are the first or the last ones over an axis of numbers."""
+    from midflight.plot.common.style import labelled
+    from midflight.plot.results.axis import spaced
+
+    axes = [[*dict.fromkeys(each)] for each in zip(*(one.values for one in every), strict=True)]
+    varied = [place for place, values in enumerate(axes) if len(values) > 1]
+    if not 1 < len(some) < len(every) or len(varied) != 1:
+        return ""
+    place = varied[0]
+    if not all(value[:1].isdigit() for value in axes[place]):
+        return ""
+    first, last = (labelled(spaced(some[end].values[place])) for end in (0, -1))
+    if [*some] == [*every[: len(some)]]:
+        return f" (up to {last})"
+    return f" (from {first} on)" if [*some] == [*every[-len(some) :]] else ""
 
 
 def _no_intervals(some: Sequence[Comparison]) -> str:

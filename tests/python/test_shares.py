@@ -16,6 +16,7 @@ from midflight import MidflightError
 from midflight.cli import main
 from midflight.plot import figure_of, plot_axis, plot_spread
 from midflight.plot.common.style import SERIES, looks_of
+from midflight.plot.results.shares import _which
 
 KINDS = ("interval", "box")
 SCHEME, GAP = "flows.download.scheme", "handoffs.0.gap"
@@ -90,7 +91,7 @@ def test_many_values_of_a_setting_have_some_panels() -> None:
         f"Rate {rate} Mbit/s" for rate in (1, 3, 5, 7, 9, 11)
     ]
     above = [one.get_text() for one in figure.findobj(Text)]
-    assert "6 of 11 rates; shares over 3 values" in above
+    assert "6 of 11 rates, every other one; shares over 3 values" in above
     with pytest.raises(MidflightError, match="nothing is there"):
         figure_of(plot_spread, columns, "cdf", xlim=(100, 200), **how)
     # As few as six lines have no panels.
@@ -185,3 +186,11 @@ def test_panels_whose_lines_would_be_strokes_have_axes_of_their_own() -> None:
     figure = figure_of(plot_spread, table, "cdf", **how)
     assert {axes.get_xscale() for axes in figure.axes} == {"log"}
     assert len({axes.get_xlim() for axes in figure.axes}) == 1
+
+
+def test_values_without_a_panel_are_named() -> None:
+    gaps = ["0s", "0.1s", "0.2s", "0.5s", "1s", "2s", "4s", "8s"]
+    some = [one for one in gaps if one not in ("0.2s", "2s")]
+    assert _which(gaps, some) == ", without 0.2 s and 2 s"
+    assert _which(gaps, gaps[::2]) == ", every other one"
+    assert _which(gaps, gaps[:3]) == ", evenly spaced"

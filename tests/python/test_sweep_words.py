@@ -157,9 +157,45 @@ def test_changes_without_an_interval_are_counted_once() -> None:
     }
     (said,) = change_lines(made_of(values))
     assert said == (
-        "vho is faster in 2 of 4 combinations, by 50 % (1 of these without an interval, as all "
-        "pairs are the same); the same in 1; in 1 unclear, as the interval contains 0"
+        "vho is faster in 2 of 4 combinations (up to 2 s), by 50 % (1 of these without an "
+        "interval, as all pairs are the same); the same in 1; in 1 unclear, as the interval "
+        "contains 0"
     )
+
+
+def test_changes_at_the_ends_of_an_axis_are_named() -> None:
+    gaps = ["0.1s", "0.5s", "1s", "2s"]
+    values = {"sack": [10, 10, 10, 10], "vho": [5, 5, 20, 20], "a": [5, 20, 5, 20]}
+    made = made_of(
+        {name: dict(zip(gaps, map(near, each), strict=True)) for name, each in values.items()}
+    )
+    a, vho = sorted(change_lines(made))
+    assert vho == (
+        "vho is faster in 2 of 4 combinations (up to 0.5 s), by 50 %, and slower in 2 (from 1 s "
+        "on), by 100 %"
+    )
+    # Those between others are counted.
+    assert a == "a is faster in 2 of 4 combinations, by 50 %, and slower in 2, by 100 %"
+
+
+def test_what_holds_for_all_values_is_said_once() -> None:
+    values = {
+        "sack": {"1s": [*near(10), NONE], "2s": [*near(10), NONE]},
+        "a": {"1s": near(5, 5), "2s": near(5, 5)},
+        "vho": {"1s": near(4, 5), "2s": near(4, 5)},
+    }
+    first, second, caveat = change_lines(made_of(values))
+    assert "do not count" not in first + second
+    assert caveat == (
+        "for each of them in 2 of 2 combinations some pairs do not count (4 of 5 pairs at "
+        "the least): sack did not finish"
+    )
+
+
+def test_each_other_first_one_is_said() -> None:
+    clear = {**CLOSE, "a": near(2)}
+    near_sack = {"sack": [5, 6, 5, 6], "a": [6, 5, 6, 5.2], "b": [6.1, 5, 6, 5.2]}
+    assert said_of(clear, FIRST_IS_B, near_sack).endswith("b has the lowest mean in 1, sack in 1")
 
 
 def test_a_value_that_is_never_clearly_other_is_called_so() -> None:

@@ -48,7 +48,6 @@ from midflight.plot.results.compared import (
     left_out_words,
     measured_of,
     over_of,
-    same_words,
     why_no_change,
 )
 from midflight.plot.results.maps import (
@@ -171,7 +170,6 @@ def heatmap_of(
         means = interval_words(MEANS[value], over, counts, samples, "") if any(counts) else ""
         each = (
             means,
-            same_words(columns, rows, value),
             averaged_words(over, samples, each_count),
             left_out_words(columns, rows),
         )

@@ -16,7 +16,7 @@ from midflight.plot.results.axis import pooled_words, spaced
 from midflight.plot.results.rows import counted_as, ordered, over_words, text_of
 from midflight.plot.results.scales import WIDE, place_limits, set_log
 from midflight.plot.results.spread_data import Spread, known_of
-from midflight.plot.results.unfinished import unfinished_words
+from midflight.plot.results.unfinished import joined, unfinished_words
 from midflight.plot.usual import MOST_LINES
 from midflight.results import quantile
 
@@ -45,6 +45,8 @@ _MOST_STEPS = 4000
 _LEAST_SHARE = 0.1
 #: The most panels.
 _MOST_PANELS = 6
+#: Values without a panel are named up to this number.
+_MOST_LEFT = 4
 
 
 def is_wide(lines: Sequence[Sequence[float]]) -> bool:
@@ -93,6 +95,14 @@ def panel_name(name: str, value: str) -> str:
     return f"{called[:1].upper()}{called[1:]} {spaced(value)}"
 
 
+def _which(values: Sequence[str], some: Sequence[str]) -> str:
+    """Which of the values have panels: every other one, or all without those that are named."""
+    if [*some] == [*values[::2]]:
+        return ", every other one"
+    left = [spaced(one) for one in values if one not in some]
+    return f", without {joined(left)}" if len(left) <= _MOST_LEFT else ", evenly spaced"
+
+
 def panels_of(
     columns: Columns,
     rows: Sequence[int],
@@ -118,7 +128,7 @@ def panels_of(
     if len(values) > _MOST_PANELS:
         places = np.linspace(0, len(values) - 1, _MOST_PANELS).round().astype(int)
         some = [values[place] for place in places]
-        words = f"{_MOST_PANELS} of {len(values)} {plural_name(name)}"
+        words = f"{_MOST_PANELS} of {len(values)} {plural_name(name)}{_which(values, some)}"
     panels = []
     for one in some:
         kept_one = {**kept, name: [one]}
