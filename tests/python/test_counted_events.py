@@ -94,3 +94,23 @@ def test_counts_beside_rows_cover_no_title_of_an_axis() -> None:
         assert len(counts) == 3
         title = axes.yaxis.label.get_window_extent()
         assert not any(one.get_window_extent().overlaps(title) for one in counts)
+
+
+@pytest.mark.parametrize("height", [None, 2.0])
+@pytest.mark.filterwarnings("ignore::midflight.remark.ScenarioWarning")
+def test_long_counts_beside_rows_cover_no_title_of_an_axis(height: float | None) -> None:
+    how: Any = {"schemes": ["sack", "bbr-linux", "bbr3"]}
+    if height is not None:
+        # The title has no room beside the values.
+        how |= {"size": (7.0, height), "legend": "none"}
+    figure = figure_of(plot_over_time, "starlink-to-lte", ["queue"], **how)
+    figure.draw_without_rendering()
+    axes = figure.axes[-1]
+    counts = [one for one in axes.texts if one.get_text().endswith(" lost")]
+    assert max(len(one.get_text()) for one in counts) > len("1,000 lost")
+    title = axes.yaxis.label.get_window_extent()
+    assert not any(one.get_window_extent().overlaps(title) for one in counts)
+    assert title.x0 >= 0
+    if height is None:
+        # That takes no width from the panel.
+        assert axes.get_ylabel() == "Queue\n(packets)"

@@ -31,7 +31,6 @@ from midflight.plot.common.style import (
     labelled,
     size_in,
     style,
-    text_width,
     usually,
     wrapped,
 )
@@ -79,13 +78,14 @@ from midflight.plot.over_time.room import (
     shade_spans,
     show_time,
 )
-from midflight.plot.over_time.row_ticks import end_below_rows
+from midflight.plot.over_time.row_ticks import end_below_rows, title_below_rows
 from midflight.plot.over_time.stalls import without_short_stalls
 from midflight.plot.over_time.strokes import (
     LINES,
     PANEL_IN,
     STROKED,
     Stroke,
+    clear_of_counts,
     draw_curve,
     draw_in_row,
     draw_row_names,
@@ -143,9 +143,6 @@ _ROWS_ONCE: Sequence[tuple[Sequence[str], Sequence[str]]] = (
     ),
     ((PLAYBACK,), ("buffer", "bitrate")),
 )
-#: The size of the letters of titles of axes, and the share of the height of a panel that is no less
-#: in usual figures.
-_TITLE_PT, _OF_PANEL = 7.5, 0.85
 #: Times without a link, where they differ between the lines: width in points, and words if some
 #: are outages.
 _GAP_PT, _GAP = 3.6, "no link or outage"
@@ -446,6 +443,7 @@ def _figure(
         figure = Figure(figsize=(width, height))
         # The band is as high as its letters, however high the figure is.
         rest = (height - _AROUND_IN - band_in) / max(1, len(panels))
+        panel_pt = 72 * max(0.2, rest - _LINE_IN * written / max(1, len(panels)))
         ratios = [band_in] * has_band + [max(0.2, rest)] * len(panels)
         grid = figure.subplots(
             len(ratios), 1, sharex=True, squeeze=False, gridspec_kw={"height_ratios": ratios}
@@ -463,6 +461,7 @@ def _figure(
         # The scale is that of all values.
         cut_at = [top if peaks else 0.0 for top, peaks in zip(tops, off, strict=True)]
         parts = map(without_lone_peaks, panels, cut_at)
+        long_titles: list[Axes] = []
         shown_in = zip(grid[has_band:], panels, parts, heads, rows_in, strict=True)
         for axes, panel, drawn, head, rows in shown_in:
             shown_curves = within_scale(drawn, _scale(panel), _asked_top(panel))
@@ -497,8 +496,8 @@ def _figure(
             axes.set_ylabel(panel.what)
             axes.set_title(labelled(panel.line), loc="left", fontsize=SMALL_PT, pad=2)
             scale_of(axes, panel, _scale(panel), share_above(rows))
-            if rows:
-                axes.yaxis.label.set_y(_middle(axes.get_ylabel(), share_above(rows)))
+            if rows and not title_below_rows(axes, share_above(rows), panel_pt):
+                long_titles.append(axes)
             if panel.kind != "objects" and _asked_top(panel) is None:
                 # Ends that are asked for have their ticks.
                 end_below_rows(axes, share_above(rows))
@@ -510,6 +509,8 @@ def _figure(
                 entries.setdefault(label, handle)
         grid[-1].set_xlabel(time_title((run.recorded, run.end_ns) for run in runs))
         figure.align_ylabels(grid[has_band:])
+        for axes in long_titles:
+            clear_of_counts(axes)
         # Flows may have only marks: those of a queue.
         marked_looks = {one.look for panel in panels for one in panel.curves if one.in_row}
         only_marked = {
@@ -620,14 +621,6 @@ def _draw_gaps(
             how: Any = {"linewidth": 0.6, "linestyle": (0, (4, 2)), "alpha": 0.6, "zorder": 1.5}
             for at in (at for at in makes if start < at < end):
                 axes.axvline(at, color=look.colour, **how)
-
-
-def _middle(title: str, above: float) -> float:
-    """The height of the middle of the title of an axis of values, as a share of the panel's, which
-    has numbers beside rows of marks `above` that: it is beside the values as far as it has room.
-    """
-    half = text_width(title, _TITLE_PT) / 2 / (PANEL_IN * 72 * _OF_PANEL)
-    return max((1 - above) / 2, min(half, 0.5))
 
 
 def _head(

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from midflight.plot.common.style import text_width, wrapped
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.ticker import Locator
 
-__all__ = ["BELOW_ROWS", "end_below_rows", "end_of_values"]
+__all__ = ["BELOW_ROWS", "end_below_rows", "end_of_values", "title_below_rows"]
 
 #: The group of the line between the values and the rows.
 BELOW_ROWS = "below the rows"
 #: An axis has so many ticks, unless its values have no room for them.
 _LEAST_TICKS = 3
+#: The size of the letters of titles of axes, and the share of the height of a panel that is no less
+#: when the figure has its legend.
+_TITLE_PT, _OF_PANEL = 7.5, 0.85
 
 
 def end_of_values(axes: Axes, above: float) -> float:
@@ -43,6 +48,29 @@ def end_below_rows(axes: Axes, above: float) -> None:
     if not axes.spines["right"].get_visible():
         # A frame goes around the rows, too.
         axes.spines["left"].set_bounds(axes.get_ylim()[0], end)
+
+
+def title_below_rows(axes: Axes, above: float, panel_pt: float) -> bool:
+    """Put the title of the axis of values beside the values, as far as it has room, of a panel that
+    is about so many points high: rows of marks, which take a share of the height `above` that, have
+    numbers beside them. A title that is longer than the values has its unit, or its last words, in
+    a line of their own. Return whether it is below the rows.
+    """
+    high = panel_pt * _OF_PANEL
+    room = (1 - above) * high
+    title = axes.get_ylabel()
+    if _longest(title) > room:
+        title = wrapped(title.replace(" (", "\n("), _TITLE_PT, room)
+        axes.set_ylabel(title)
+    half = _longest(title) / 2 / high
+    middle = max((1 - above) / 2, min(half, 0.5))
+    axes.yaxis.label.set_y(middle)
+    return middle + half <= 1 - above + 1e-9
+
+
+def _longest(title: str) -> float:
+    """The width in points of the longest line of a title."""
+    return max((text_width(line, _TITLE_PT) for line in title.splitlines()), default=0.0)
 
 
 def _ended(usual: Locator, end: float, *, may_be_finer: bool) -> Locator:

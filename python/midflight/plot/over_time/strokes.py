@@ -27,6 +27,7 @@ __all__ = [
     "PANEL_IN",
     "STROKED",
     "Stroke",
+    "clear_of_counts",
     "draw_curve",
     "draw_in_row",
     "draw_row_names",
@@ -55,6 +56,8 @@ _COUNTED: Sequence[tuple[Sequence[Draw], str]] = (
     (("unread",), "not read"),
 )
 _COUNT_PT = 5.5
+#: The group of these, and how far from them the title of an axis is in points.
+_COUNTS, _FROM_COUNTS_PT = "counts", 2.0
 #: Their parts are told apart if they take no more than this share of the figure's width.
 _MOST_OF_WIDTH = 0.13
 #: So few dots are no band.
@@ -293,7 +296,24 @@ def draw_row_names(axes: Axes, panel: Panel, rows: Mapping[int, float]) -> None:
             ha="right",
             va="center_baseline",
             annotation_clip=False,
+            gid=_COUNTS,
         )
+
+
+def clear_of_counts(axes: Axes) -> None:
+    """Move the title of the axis of values to the left of numbers beside rows that it would touch,
+    however high it is.
+    """
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    counts = [one for one in axes.texts if one.get_gid() == _COUNTS]
+    if not counts or not axes.get_ylabel():
+        return
+    # The place of the title is known when those of the ticks are.
+    axes.yaxis.get_tightbbox()
+    left = min(one.get_window_extent().x0 for one in counts)
+    lacks = (axes.yaxis.label.get_window_extent().x1 - left) * 72 / figure.dpi + _FROM_COUNTS_PT
+    axes.yaxis.labelpad += max(0.0, lacks)
 
 
 def _row_of(one: Curve) -> int:
