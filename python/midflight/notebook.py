@@ -136,8 +136,13 @@ def sweep_html(sweep: Sweep) -> str:
         from midflight.simulated import simulated_words
         from midflight.sweep_report import sweep_heading
 
-        names, (title, _) = {key: column_name(key) for key in sweep.axes}, sweep_heading(sweep)
-        simulated = _text(simulated_words(json.loads(sweep.scenario), sweep.axes))
+        names, (title, over, _) = (
+            {key: column_name(key) for key in sweep.axes},
+            sweep_heading(sweep),
+        )
+        simulated = (_text(f"{over}.") if over else "") + _text(
+            simulated_words(json.loads(sweep.scenario), sweep.axes)
+        )
     except ImportError:
         # Without the extra for figures there are no words for axes.
         names, title, simulated = {}, json.loads(sweep.scenario).get("title") or "A sweep", ""

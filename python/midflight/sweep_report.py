@@ -44,6 +44,8 @@ __all__ = [
 
 #: How the words of the scenario begin, whose values are not those of the axes.
 _OWN = "The scenario, with its own values:"
+#: What a title says of settings that are not those of the scenario's file, and a number in it.
+_BUT, _NUMBER = ", but with ", re.compile("[0-9]")
 #: The columns of results in the unit of the metric, those together that have as many decimals, and
 #: the digits of the largest number.
 _RESULTS, _DIGITS = (("difference", "+-"), ("q1",), ("median",), ("q3",), ("p95",)), 4
@@ -109,13 +111,14 @@ def sweep_report_html(
     words, unit = METRICS[summary.metric]
     definition = json.loads((folder / "sweep.json").read_text(encoding="utf-8"))
     with usual_of_folder(folder), read_once():
-        heading, description = sweep_heading(asked)
+        heading, over, description = sweep_heading(asked)
         values, parts = value_lines(asked)
         return (
             environment()
             .get_template("sweep_report.html.j2")
             .render(
                 title=heading,
+                swept=over,
                 name=folder.resolve().name,
                 simulated=simulated_words(scenario, asked.axes),
                 runs=runs_words(asked, scenario["runs"]),
@@ -202,11 +205,12 @@ def _rounded(cells: Sequence[str], decimals: int) -> list[str]:
     return [rounded(one) for one in cells]
 
 
-def sweep_heading(asked: Sweep) -> tuple[str, str]:
-    """The heading of a sweep, which names its axes, and its description, by their words.
+def sweep_heading(asked: Sweep) -> tuple[str, str, str]:
+    """The heading of a sweep, its axes in a line below it, and its description, by their words.
 
-    What the scenario's title says of an axis holds for one of its values, and stands with the
-    description. A scenario with axes of its own has a title of the sweep.
+    The heading is the scenario's title, unless that has a number, which may be one value of an
+    axis: then the axes are the heading, and the title stands with the description. A scenario with
+    axes of its own has a title of the sweep.
     """
     from midflight.sweep_results import SEED
 
@@ -215,14 +219,19 @@ def sweep_heading(asked: Sweep) -> tuple[str, str]:
     of = _own_words(asked, scenario).get("title", "")
     description = " ".join((scenario.get("description") or "").split())
     if title and of == title:
-        return title, description
+        return title, "", description
     # Seeds are no setting.
     axes = [key for key in asked.axes if key != SEED] or [*asked.axes]
     if title:
         end = "" if of.endswith((".", "!", "?")) else "."
         about = description.removeprefix(OWN_VALUES).strip()
         description = f"{_OWN} {of}{end} {about}".strip()
-    return f"Sweep over {_axis_words(axes)}", description
+    over = f"Sweep over {_axis_words(axes)}"
+    # What is set beside stands with the description.
+    heading = of.partition(_BUT)[0]
+    return (
+        (over, "", description) if _NUMBER.search(heading or "0") else (heading, over, description)
+    )
 
 
 def _axis_words(axes: Sequence[str]) -> str:

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from midflight import Scenario
+from midflight import Scenario, Sweep
 from midflight.cli import main
 from midflight.simulated import replaced, simulated_words
-from midflight.sweep_report import sweep_report_html
+from midflight.sweep_report import sweep_heading, sweep_report_html
 from midflight.sweep_results import METRICS, compare, groups, is_negligible
 from midflight.sweep_summary import Summary, per_cent
 from midflight.sweep_verdict import best_lines
@@ -409,3 +409,19 @@ def test_a_change_that_is_too_small_to_matter_is_called_none() -> None:
 )
 def test_which_changes_are_none(ratio: float, low: float, high: float, is_none: bool) -> None:
     assert is_negligible(ratio, low, high) == is_none
+
+
+@pytest.mark.parametrize(
+    ("title", "heading"),
+    [
+        ("Which sender recovers soonest", "Which sender recovers soonest"),
+        # It may be one of the values of the axis.
+        ("A gap of 2 s", "Sweep over gap of the handoff"),
+    ],
+)
+def test_the_heading_of_a_sweep_is_the_title_of_its_scenario(title: str, heading: str) -> None:
+    scenario = Scenario.read("wifi-to-lte", sets={"title": title})
+    swept = Sweep.of(scenario, {"handoffs.0.gap": ["1 s", "2 s"]})
+    found, over, _ = sweep_heading(swept)
+    assert found == heading
+    assert over == ("Sweep over gap of the handoff" if found == title else "")
