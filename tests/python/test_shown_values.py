@@ -152,6 +152,13 @@ def test_figures_do_not_say_that_pairs_that_are_averaged_first_are_the_same() ->
     assert same_words(columns, rows, "difference") == words
 
 
+def test_maps_do_not_speak_of_intervals_that_they_do_not_show() -> None:
+    columns = comparison(0, half_width=0.0)
+    columns["ratio_low"] = columns["ratio_high"] = columns["ratio"]
+    data = spread_of(columns, "heatmap", x=GAP, y="value", value="ratio")
+    assert "interval" not in data.detail
+
+
 @pytest.mark.parametrize("value", ["ratio", "difference"])
 def test_a_figure_has_no_whiskers_where_all_pairs_are_the_same(value: str) -> None:
     columns = comparison(0)
