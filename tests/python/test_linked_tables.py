@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from matplotlib.text import Text
 
 from midflight import MidflightError, Sweep
+from midflight.cli import main
 from midflight.plot import figure_of, plot_axis, plot_spread
 from midflight.sweep import SweepOutcome
 
@@ -78,3 +80,19 @@ def test_the_error_for_a_measurement_names_the_table_that_has_it(found: SweepOut
             figure_of(plot_spread, source, "cdf", value=metric)
     with pytest.raises(MidflightError, match=r'^y: there is no column "nonsense"'):
         figure_of(plot_axis, flows, y="nonsense")
+
+
+def test_maps_of_a_paper_that_are_higher_than_a_page_have_a_note(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    schemes, gaps = ("sack", "vho", "freeze", "vho-qs"), range(8)
+    places = [(one, gap, at) for one in schemes for gap in gaps for at in range(11)]
+    rows = [f"{one},{gap} s,{at} s,{gap + 1}131000000" for one, gap, at in places]
+    table = tmp_path / "flows.csv"
+    table.write_text("\n".join(["scheme,gap,at,duration_ns", *rows]))
+    words = ["plot", str(table), "--kind", "heatmap", "--x", "gap", "--y", "at", "--style", "paper"]
+    words += ["--value", "duration_ns", "--by", "scheme", "--out", str(tmp_path / "a.pdf")]
+    for more, is_high in (([], True), (["--size", "double"], False)):
+        assert main([*words, *more]) == 0
+        said = " ".join(capsys.readouterr().err.split())
+        assert ("more than a page of a paper; --size double" in said) == is_high

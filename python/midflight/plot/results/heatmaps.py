@@ -21,6 +21,7 @@ from midflight.plot.common.style import (
     PAGE_IN,
     Size,
     chosen_axes,
+    is_paper,
     labelled,
     size_in,
     style,
@@ -78,6 +79,7 @@ from midflight.plot.results.tables import Columns
 from midflight.plot.results.unfinished import counted_words
 from midflight.plot.usual import MOST_MAPS
 from midflight.refusal import refusal
+from midflight.remark import warn_of
 from midflight.sweep_results import LEAST_WORDS
 from midflight.unmet import done_early
 
@@ -92,6 +94,8 @@ _IN_ROW = 3
 _BESIDE_IN = 1.3
 #: That of the names and titles of the columns of a row of maps, and that of the text above all.
 _BELOW_IN, _ABOVE_IN = 0.5, 0.3
+#: The height of the text of a page in a paper of two columns.
+_PAGE_HIGH_IN = 9.0
 #: The size of a map, and the height of each row of several.
 _USUAL_IN, _ROW_IN = (COLUMN_IN * 1.25, 2.9), 2.5
 #: The least height of a row of maps that are below each other for their numbers, and that of a row
@@ -313,6 +317,13 @@ def heatmaps_figure(data: Spread, *, title: str | None = None, size: Size | None
     colours = data.colours or map_colours(maps, signed=data.is_signed)
     plan = _planned(maps, data, size, signed=colours.is_signed)
     (width, height), lines, in_row = plan.size_in, plan.lines, plan.layout.in_row
+    if is_paper() and lines > 1 and height > _PAGE_HIGH_IN:
+        warn_of(
+            [
+                f"{len(maps)} maps in {width:g} in are {height:.1f} in high, more than a page of a "
+                "paper; --size double has them beside each other, and --where keeps fewer"
+            ]
+        )
     room, room_up, digits, letters = plan.room_pt, plan.room_up_pt, plan.digits, plan.letters
     hatched = hatched_side(maps, colours) if letters is None else 0
     detail = _detail(data, maps, is_written=letters is not None, hatched=hatched)
