@@ -592,6 +592,14 @@ def test_queues_have_entries_for_what_neither_the_band_nor_the_axis_tells() -> N
     assert "queue of cell" not in names("train", schemes=["sack", "enhanced"])
 
 
+def test_queues_without_entries_have_no_dashes() -> None:
+    figure = figure_of(plot_over_time, "wifi-to-lte", ["queue"])
+    names = [one.get_text() for one in figure.legends[0].get_texts()]
+    assert not [one for one in names if "queue of" in one]
+    queues = [one for one in figure.axes[-1].lines if "queue of" in str(one.get_label())]
+    assert [one.get_linestyle() for one in queues] == ["-", "-"]
+
+
 def test_labels_of_axes_stay_within_their_panels() -> None:
     runs = watch("bufferbloat", schemes=["bbr-linux"])
     kinds = ["throughput", "rates", "queue", "delay", "rtt", "cwnd", "sequence"]
@@ -612,11 +620,11 @@ def test_what_goes_the_other_way_is_said() -> None:
     queues = {one.label for one in queue.curves if one.draw == "queue"}
     links = {f"queue of {link}, {way}" for link in ("wifi", "hsdpa") for way in ("down", "up")}
     assert queues == links
-    # Links of the other way are told apart in the table and by their dashes.
+    # Links of the other way are told apart in the table, and by the band.
     assert {one.link for one in queue.curves} >= {"wifi", "wifi (up)"}
     figure = figure_of(plot_over_time, "household", ["queue"])
     drawn = [one for one in figure.axes[1].lines if str(one.get_label()) in links]
-    assert [one.get_linestyle() for one in drawn] == ["-", "--"] * 2
+    assert [one.get_linestyle() for one in drawn] == ["-"] * 4
     dark, light = LINKS[0].colour, LINKS[4].colour
     assert [one.get_color() for one in drawn] == [dark, dark, light, light]
     assert {one.get_marker() for one in drawn} == {"None"}

@@ -450,6 +450,9 @@ def _figure(
         )[:, 0]
         show_time(grid[0], window)
         styles = styles_of(looks)
+        # What the band, or the axis, tells needs no entry, and no line style.
+        nameless = {*dict(unnamed_entries(each, room))}
+        of_queues = _names_of_queues(runs, panels, nameless, has_band=has_band)
         entries: dict[str, Any] = {}
         bands: dict[str, Any] = {}
         for row, run in enumerate(each if has_band else ()):
@@ -474,9 +477,10 @@ def _figure(
                 if one.in_row:
                     draw_in_row(axes, one, rows)
                     continue
-                # That of a link is told by its dashes, with its colour.
+                # That of a link is told by its dashes, with its colour, or by the band.
                 marked = several and not (one.draw == "queue" and len(runs) == 1)
-                own = "-" if one.look is None else look_of(one.look).line
+                is_plain = one.look is None or (one.draw == "queue" and one.label in of_queues)
+                own = "-" if one.look is None or is_plain else look_of(one.look).line
                 stroke = Stroke(
                     own if one.look is None else styles.get(one.look, own),
                     widths.get(id(one), LINE_PT),
@@ -524,9 +528,6 @@ def _figure(
         events = [STALL, *(one.label for one in EVENTS.values())]
         quantities = [one.quantity for panel in panels for one in panel.curves]
         marks = [*(one for one in quantities if one not in events), *events]
-        # What the band, or the axis, tells needs no entry.
-        nameless = {*dict(unnamed_entries(each, room))}
-        of_queues = _names_of_queues(runs, panels, nameless, has_band=has_band)
         called = ((of_queues.get(name, name), handle) for name, handle in entries.items())
         entries = {name: handle for name, handle in called if name}
         lines = {one.label for panel in panels for one in panel.curves if one.draw in LINES}
