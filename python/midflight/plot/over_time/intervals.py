@@ -25,7 +25,7 @@ __all__ = ["LEAST_INTERVALS", "Usual", "usual_interval"]
 #: A rate that changes so often follows a recording. An inch of a panel has no more than so many of
 #: its intervals: with one line, with two, and with more, which cover each other.
 _MANY_CHANGES = 20
-_MOST_PER_IN, _MOST_OF_TWO, _MOST_OF_SEVERAL = 150, 60, 14
+_MOST_PER_IN, _MOST_OF_TWO, _MOST_OF_SEVERAL = 150, 60, 22
 #: Otherwise an inch has no more than so many.
 _PER_IN = 28
 #: A link that is in use for less than this share of the time shown has no say in how long they are.
