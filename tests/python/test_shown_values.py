@@ -227,8 +227,11 @@ def test_runs_that_do_not_finish_have_maps_of_settings(
     end: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder, out = str(tmp_path / "out"), str(tmp_path / "x.csv")
-    axes = ["flows.download.scheme=sack,freeze", "handoffs.0.gap=0.5s,1s,2s,3s"]
-    axes += ["links.lte.rate=1 Mbit/s,2 Mbit/s,3 Mbit/s,50 Mbit/s"]
+    axes = ["flows.download.scheme=sack,freeze", "handoffs.0.gap=0.5s,0.7s,1s,1.5s,2s,2.5s,3s"]
+    # Values of a setting with fewer ones have panels.
+    axes += [
+        "links.lte.rate=" + ",".join(f"{rate} Mbit/s" for rate in (1, 1.5, 2, 2.5, 3, 3.5, 50))
+    ]
     words = [word for axis in axes for word in ("--axis", axis)]
     assert main(["sweep", "wifi-to-lte", "--out", folder, *words, "--set", f"end={end}"]) == 0
     capsys.readouterr()
