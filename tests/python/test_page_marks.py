@@ -134,6 +134,28 @@ def test_lines_have_the_dashes_and_markers_of_figures(browser: Browser, tmp_path
     assert shown == [pytest.approx([1.7 * one for one in dashes[look]]) for look in looks]
 
 
+def test_the_marker_of_own_corners_is_that_of_figures(browser: Browser, tmp_path: Path) -> None:
+    page = Page(browser, plot_page("wifi-to-lte", tmp_path / "a.html"))
+    own = [place for place, look in enumerate(SERIES) if not isinstance(look.marker, str)]
+    assert len(own) == 1
+    corners = page.run(
+        "(made => { const to = (x, y) => made.push([x, y]); Shapes.trace({ moveTo: to, lineTo: to,"
+        f" closePath() {{}} }}, Shapes.ofLooks[{own[0]}], 0, 0, 1); return made; }})([])"
+    )
+    # Below is positive in a page, and the last corner of a figure's is its first one.
+    figure = np.array(SERIES[own[0]].marker)[:-1] * [1, -1]
+    assert np.array(corners) / np.max(corners) == pytest.approx(figure)
+
+
+def test_of_many_segments_retransmissions_have_thin_edges(browser: Browser, tmp_path: Path) -> None:
+    page = Page(browser, plot_page("wifi-to-lte", tmp_path / "a.html", schemes=("bbr-linux",)))
+    many = page.drawn()["bbr-linux"]
+    assert many["retransmissions"] > 0
+    page.run("midflight.look(0, 0.2e9, 0, 200)")
+    few = page.drawn()["bbr-linux"]
+    assert many["edge"] < few["edge"]
+
+
 def test_a_line_alone_has_its_threshold_and_flight(browser: Browser, tmp_path: Path) -> None:
     file = plot_page("wifi-to-lte", tmp_path / "a.html", schemes=("sack", "freeze", "enhanced"))
     page = Page(browser, file)

@@ -279,9 +279,10 @@ function packets(run) {
     count.segments++;
   });
   g.fill();
-  // What was sent again and what was lost is what one looks for: larger and above.
-  g.fillStyle = css.back; g.lineWidth = 1.5; g.beginPath();
-  const size = whole * (many ? 2.6 : 4);
+  // What was sent again and what was lost is what one looks for: larger and above. Of many, small ones with
+  // thin edges leave gaps between those of a burst.
+  const size = whole * (many ? 1.8 : 4);
+  g.fillStyle = css.back; g.lineWidth = count.edge = many ? .7 : 1.5; g.beginPath();
   for (let i = a; i < b; i++) {
     if (!run.kind[i] || run.segment[i] < view.s0 || run.segment[i] > view.s1) continue;
     trace(shape(run), X(run.sent[i]), Y(run.segment[i]), size);

@@ -3,14 +3,14 @@
 const Shapes = (() => {
 // Of lines, by their looks: the markers of figures (`SERIES` of midflight/plot/common/style.py). Flags are orders, triangles timeouts or late
 // frames, dashes ACKs; strokes are losses and marks, as in figures (midflight/plot/over_time/marks.py).
-const ofLooks = ["circle", "square", "diamond", "pentagon", "tie", "star", "left", "right", "hexagon"];
+const ofLooks = ["circle", "square", "diamond", "pentagon", "dome", "star", "left", "right", "hexagon"];
 
 // Shapes with straight sides, by their corners around (0, 0).
 const around = (count, far, turn = 0) => Array.from({ length: count }, (_, i) => [far(i) * Math.sin((i / count + turn) * 2 * Math.PI),
   -far(i) * Math.cos((i / count + turn) * 2 * Math.PI)]);
 const box = (a, b) => [[-a, -b], [a, -b], [a, b], [-a, b]];
 const CORNERS = { square: box(.9, .9), left: around(3, () => 1.25, 3 / 4), right: around(3, () => 1.25, 1 / 4), diamond: around(4, () => 1.25), pentagon: around(5, () => 1.2),
-  hexagon: around(6, () => 1.2, 1 / 12), star: around(10, i => i % 2 ? .55 : 1.3), tie: [[-1.1, -.95], [1.1, .95], [1.1, -.95], [-1.1, .95]],
+  hexagon: around(6, () => 1.2, 1 / 12), star: around(10, i => i % 2 ? .55 : 1.3), dome: [[1, .8], [.9, -.03], [.55, -.64], [0, -.85], [-.55, -.64], [-.9, -.03], [-1, .8]].map(place => place.map(of => 1.1 * of)),
   down: [[0, 1], [-1, -.8], [1, -.8]], up: [[0, -1], [-1, .8], [1, .8]], flag: [[-.7, 1.3], [-.7, -1.3], [1.1, -.5], [-.7, .3]] };
 
 // Shapes of strokes, by the ends of each.
