@@ -250,3 +250,24 @@ def test_a_value_is_clear_of_lines_that_go_up_beside_its_arrowhead() -> None:
     (value,) = axes.texts
     strokes = axes.transData.transform([(51.0, 9.0), (51.4, 9.0)])[:, 0]
     assert value.get_window_extent().x0 > strokes.max()
+
+
+def test_a_value_above_lines_is_read() -> None:
+    def marked(high: float, *times: float) -> list[Any]:
+        axes = Figure().add_subplot()
+        axes.set_xlim(0, 100)
+        axes.set_ylim(0, 10)
+        (line,) = axes.plot([0, 50, 100], [1, high, high])
+        mark_cut_lines(axes, [Peak(30.0, "a", one, 0) for one in times], "ms")
+        assert all(one.get_zorder() > line.get_zorder() for one in axes.texts)
+        axes.figure.draw_without_rendering()
+        return list(axes.texts)
+
+    (low,) = marked(1.0, 60.0)
+    assert not low.get_path_effects()
+    (high,) = marked(9.9, 60.0)
+    assert high.get_path_effects()
+    # The second one is at the left of its arrowhead, in place of below the first one.
+    first, second = (one.get_window_extent() for one in marked(1.0, 60.0, 58.0))
+    assert second.x1 < first.x0
+    assert second.y0 == pytest.approx(first.y0, abs=1)

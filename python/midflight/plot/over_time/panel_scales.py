@@ -80,6 +80,8 @@ CUT = "above the axis"
 _HEAD_PT, _JOINED_PT, _VALUE_PT, _MOST_VALUES = 3.6, 8.0, 5.5, 4
 #: How clear a value is of lines that go up beside its arrowhead, and how far it is moved for that.
 _CLEAR_PT, _MOST_BESIDE_PT = 1.5, 12.0
+#: The white rim of a value that is above lines.
+_RIM: Any = {"linewidth": 1.8, "foreground": "white"}
 
 
 def scale_of(axes: Axes, panel: Panel, yscale: str | None, above: float) -> None:
@@ -349,6 +351,7 @@ def mark_cut_lines(axes: Axes, peaks: Sequence[Peak], unit: str, above: float = 
     `above`, in the colours of the lines, at the `peaks_off`; beside few ones are their values in
     this unit. Those that would cover each other are one below the other.
     """
+    from matplotlib.patheffects import withStroke
     from matplotlib.transforms import offset_copy
 
     figure = axes.get_figure(root=True)
@@ -371,16 +374,38 @@ def mark_cut_lines(axes: Axes, peaks: Sequence[Peak], unit: str, above: float = 
             found.update(at[high].tolist(), at[np.minimum(high + 1, len(at) - 1)].tolist())
         return sorted(found)
 
+    def is_clear(low: float, end: float, level: int) -> bool:
+        """Whether the panel has this part, in points, and no line comes there."""
+        bottom = top - (line_pt * (level + 1)) * (top - axes.get_ylim()[0]) / tall
+        for one in lines:
+            at = (np.asarray(one.get_xdata(), np.float64) - first) / point
+            values = np.asarray(one.get_ydata(), np.float64)
+            is_high = np.fmax(values[:-1], values[1:]) > bottom
+            if (is_high & (at[:-1] < end) & (at[1:] > low)).any():
+                return False
+        return bool(low > 0)
+
     for peak in peaks:
         text = f"{_three_digits(peak.value)} {unit}" if has_values else ""
         long = 1.5 * _HEAD_PT + text_width(text, _VALUE_PT) if text else _HEAD_PT
         at = (peak.time_s - first) / point
-        is_left = at + long > (last - first) / point
-        low = at + _HEAD_PT / 2 - long if is_left else at - _HEAD_PT / 2
-        level = 0
-        while any(low < b and low + long > a and level == of for a, b, of in taken):
+        right, left = at - _HEAD_PT / 2, at + _HEAD_PT / 2 - long
+        level, is_left = 0, False
+        while True:
+            free = [
+                not any(low < b and low + long > a and level == of for a, b, of in taken)
+                for low in (right, left)
+            ]
+            fits = bool(at + long <= (last - first) / point)
+            # At the left it is where no line comes.
+            is_left = not fits or (not free[0] and free[1] and is_clear(left, at, level))
+            if free[is_left]:
+                break
             level += 1
+        low = left if is_left else right
         taken.append((low, low + long, level))
+        # Letters with a rim are no text in files of vectors.
+        rim = [] if is_clear(low, low + long, level) else [withStroke(**_RIM)]
         colour = peak.colour or look_of(4 if peak.look is None else peak.look).colour
         place = (peak.time_s, top)
         # Their tips are within the panel, away from the text above it.
@@ -402,8 +427,9 @@ def mark_cut_lines(axes: Axes, peaks: Sequence[Peak], unit: str, above: float = 
                 color=colour,
                 ha="right" if is_left else "left",
                 va="center_baseline",
-                # A box would interrupt lines, which are above it.
-                zorder=2.9,
+                # A box would interrupt lines more than its rim does.
+                zorder=7,
+                path_effects=rim,
                 annotation_clip=False,
             )
 
