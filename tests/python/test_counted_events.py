@@ -17,10 +17,10 @@ from midflight.plot.over_time.room import Room
 from midflight.plot.over_time.strokes import draw_row_names, rows_of
 
 
-def counted(*curves: Curve) -> list[str]:
+def counted(*curves: Curve, width: float = 7.16) -> list[str]:
     """What stands beside the rows of marks of a panel of 216 points and 10 s."""
     panel = without_overlaps(Panel("throughput", "", "", curves), Room(3.0, (0.0, 10.0)))
-    axes = Figure().add_subplot()
+    axes = Figure(figsize=(width, 4.8)).add_subplot()
     draw_row_names(axes, panel, rows_of(panel))
     return [one.get_text() for one in axes.texts]
 
@@ -31,7 +31,10 @@ def marks(draw: Draw, *time_s: float) -> Curve:
 
 def test_timeouts_that_cover_each_other_are_counted() -> None:
     assert counted(marks("timeout", 1, 2, 4, 8)) == []
-    assert counted(marks("timeout", 1, 1.07, 1.15, 1.16)) == ["4 timeouts"]
+    assert counted(marks("timeout", 1, 1.07, 1.15, 1.16)) == ["4 timeouts in 2 marks"]
+    assert counted(marks("timeout", 1, 1.05)) == ["2 timeouts in 1 mark"]
+    # In narrow figures the legend alone says of what.
+    assert counted(marks("timeout", 1, 1.07, 1.15, 1.16), width=5.0) == ["4 in 2 marks"]
     # Hollow ones that lie on others, too.
     assert counted(marks("timeout", 1, 4), marks("spurious", 2, 4.05)) == ["2 + 2 timeouts"]
 
@@ -90,7 +93,11 @@ def test_counts_beside_rows_cover_no_title_of_an_axis() -> None:
     figure = figure_of(plot_over_time, "commute", ["throughput", "queue"], **how)
     figure.draw_without_rendering()
     for axes in figure.axes[1:]:
-        counts = [one for one in axes.texts if one.get_text().endswith((" lost", " timeouts"))]
+        counts = [
+            one
+            for one in axes.texts
+            if one.get_text().endswith((" lost", " timeouts", " mark", " marks"))
+        ]
         assert len(counts) == 3
         title = axes.yaxis.label.get_window_extent()
         assert not any(one.get_window_extent().overlaps(title) for one in counts)

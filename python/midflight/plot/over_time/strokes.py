@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -45,10 +46,12 @@ _MARKERS = 7
 _ROW, _ROWS = 0.085, 0.34
 #: How far below a frame they begin.
 _BELOW_FRAME = 0.025
+#: What timeouts are counted as.
+_TIMEOUTS = "timeouts"
 #: What the rows of marks are counted as, and the size of these letters.
 _COUNTED: Sequence[tuple[Sequence[Draw], str]] = (
     (GROUPS["losses"], "lost"),
-    (("timeout", "spurious"), "timeouts"),
+    (("timeout", "spurious"), _TIMEOUTS),
     (GROUPS["acks"], "ACKs lost"),
     (GROUPS["ecn"], "marked"),
     (GROUPS["retransmissions"], "sent again"),
@@ -58,8 +61,15 @@ _COUNTED: Sequence[tuple[Sequence[Draw], str]] = (
 _COUNT_PT = 5.5
 #: The group of these, and how far from them the title of an axis is in points.
 _COUNTS, _FROM_COUNTS_PT = "counts", 2.0
-#: Their parts are told apart if they take no more than this share of the figure's width.
+#: They take no more than this share of the figure's width: whether parts are told apart, and how
+#: timeouts that have fewer marks are called, in the order in which this is tried.
 _MOST_OF_WIDTH = 0.13
+_FORMS: Sequence[tuple[bool, str]] = (
+    (True, "{text} in {marks}"),
+    (False, "{text} in {marks}"),
+    (False, "{count} in {marks}"),
+    (False, "{text}"),
+)
 #: So few dots are no band.
 _FEW_DOTS = 300
 #: The band of a black line.
@@ -264,10 +274,13 @@ def draw_row_names(axes: Axes, panel: Panel, rows: Mapping[int, float]) -> None:
     has_markers = bool(of_lines) and len(colours) < len(rows)
     figure = axes.get_figure(root=True)
     assert figure is not None
-    texts = {row: ", ".join(_counts(panel, row)) for row in rows}
     room = _MOST_OF_WIDTH * 72 * figure.get_size_inches()[0]
-    if any(text_width(one, _COUNT_PT) > room for one in texts.values()):
-        texts = {row: ", ".join(_counts(panel, row, are_apart=False)) for row in rows}
+    texts: dict[int, str] = {}
+    for are_apart, merged in _FORMS:
+        how: Any = {"are_apart": are_apart, "merged": merged}
+        texts = {row: ", ".join(_counts(panel, row, **how)) for row in rows}
+        if all(text_width(one, _COUNT_PT) <= room for one in texts.values()):
+            break
     for row in rows:
         if has_markers:
             look = look_of(row)
@@ -323,16 +336,23 @@ def _row_of(one: Curve) -> int:
     return EVENTS["timeout" if one.draw == "stalled" else one.draw].row
 
 
-def _counts(panel: Panel, row: int, *, are_apart: bool = True) -> Iterator[str]:
+def _counts(panel: Panel, row: int, *, are_apart: bool, merged: str) -> Iterator[str]:
     """Yield how many events of each kind a row of marks is of, in the order of the legend, or of
-    all kinds with the same word.
+    all kinds with the same word; of `merged` timeouts, in how many marks.
     """
     mine = [one for one in panel.curves if one.in_row and _row_of(one) == row]
     for draws, word in _COUNTED:
-        each = [sum(one.events for one in mine if one.draw == draw) for draw in draws]
+        some = [[one for one in mine if one.draw == draw] for draw in draws]
+        each = [sum(one.events for one in kind) for kind in some]
         shown = [f"{count:,}" for count in (each if are_apart else [sum(each)]) if count]
-        if shown:
-            yield f"{' + '.join(shown)} {word}"
+        if not shown:
+            continue
+        text, marks = f"{' + '.join(shown)} {word}", sum(len(one.time_s) for one in chain(*some))
+        if word == _TIMEOUTS and marks < sum(each):
+            # Nobody counts the marks of losses, which are many.
+            called = f"{marks} mark{'s' * (marks > 1)}"
+            text = merged.format(text=text, count=sum(each), marks=called)
+        yield text
 
 
 def line_sample(place: int) -> Any:
