@@ -196,6 +196,8 @@ def _results(sweep: Sweep, folder: Path) -> str:
     all_in = f"the report (midflight report {shlex.quote(str(folder))})"
     if not summary.compared:
         table = _table(cells, len(summary.grouped), all_in)
+    elif not summary.has_pairs:
+        table = ""
     else:
         more = _text(f"{left_out}; {all_in} has all") if left_out else ""
         table = _table(cells, most=len(cells)) + more

@@ -143,7 +143,7 @@ def sweep_report_html(
                 better=_better(shown.metric),
                 baseline=_joined(summary.compared[0].baseline) if summary.compared else "",
                 comparison=headed(summary.comparison_lines(unit, complete=True, most=_MOST_ROWS))
-                if summary.compared
+                if summary.has_pairs
                 else [],
                 comparison_of=sum(one.pairs > 0 for one in summary.compared),
                 comparison_head=_joined(summary.comparison_head(for_terminal=False))

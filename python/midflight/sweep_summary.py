@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from midflight.flow_tables import is_whole_flow, tables_of
 from midflight.meant import did_you_mean
@@ -214,7 +214,9 @@ class Summary:
         lines += self.metric_notes()
         if self.compared:
             compared = self.comparison_lines(unit, most=MOST_PRINTED)
-            lines += ["", self.comparison_head(), "", align(compared)]
+            # A table without a number is left out.
+            table = ["", align(compared)] if self.has_pairs else []
+            lines += ["", self.comparison_head(), *table]
             lines += self.comparison_foot(MOST_PRINTED)
         return "\n".join(lines)
 
@@ -240,6 +242,8 @@ class Summary:
         from midflight.sweep_results import why_same
 
         first = self.compared[0]
+        if not self.has_pairs:
+            return textwrap.fill(self._without_pairs(for_terminal=for_terminal), WIDTH)
         if not self.has_intervals:
             text = f"Against {first.baseline}: difference, and ratio in per cent. "
             same = [one for one in self.compared if one.is_same]
@@ -270,6 +274,38 @@ class Summary:
                 "narrow where neighbours on a fine axis are alike."
             )
         return textwrap.fill(text, WIDTH)
+
+    def _without_pairs(self, *, for_terminal: bool) -> str:
+        """Return why no pair of the comparison counts, and what gives values."""
+        first = self.compared[0]
+        text = f"No pair of runs against {first.baseline} is complete, so there is no difference: "
+        if any(one.done_before for one in self.compared):
+            return f"{text}a run of each has no value."
+        end = " (--set end=TIME)" if for_terminal else ""
+        later = f"; a later end of the runs{end} gives values."
+        ended = [one.ended_words() for one in self.finished()]
+        return f"{text}{self.end_word} {', '.join(ended)}{later}"
+
+    @property
+    def end_word(self) -> str:
+        """How a list of those with a value of the metric begins."""
+        return "finished:" if self.metric.endswith("_ns") else "with a value:"
+
+    def finished(self, flow: str | None = None) -> list[Finished]:
+        """Return how many runs of each compared value have a value, of a flow or of all."""
+        place = self.by.index(str(self.asked.compare))
+        found: dict[str, Finished] = {}
+        for one in self.grouped:
+            if flow in (None, one.flow):
+                name, runs = one.values[place], len(one.counted)
+                _, done, every = found.get(name, (name, 0, 0))
+                found[name] = Finished(name, done + runs - one.missing(), every + runs)
+        return [*found.values()]
+
+    @property
+    def has_pairs(self) -> bool:
+        """Whether any comparison has a pair of runs that both have a value."""
+        return any(one.pairs for one in self.compared)
 
     @property
     def has_intervals(self) -> bool:
@@ -346,7 +382,8 @@ class Summary:
         from midflight.sweep_results import why_same
 
         texts = []
-        if left_out := self.left_out_words(most):
+        left_out = self.left_out_words(most)
+        if left_out and self.has_pairs:
             texts.append(f"{left_out}; {self.file} has all, and --by AXES lists fewer.")
         early = sum(one.done_before for one in self.compared)
         if early:
@@ -367,7 +404,7 @@ class Summary:
                 f"of {self.compared[0].baseline}, in {value} the other one."
             )
         empty = sum(one.pairs == 0 and not one.done_before for one in self.compared)
-        if empty:
+        if empty and self.has_pairs:
             texts.append(
                 f"{empty} of {len(self.compared)} without a complete pair: in each one a run has "
                 "no value, as what is measured did not come to its end; a later end of the run may "
@@ -418,6 +455,17 @@ class Summary:
             for one in (self.grouped[:MOST_LINES] if groups is None else groups)
         ]
         return [head, *lines]
+
+
+class Finished(NamedTuple):
+    """How many of all runs with a compared value have a value of the metric."""
+
+    value: str
+    done: int
+    runs: int
+
+    def ended_words(self) -> str:
+        return f"{self.value} in {self.done or 'none'} of {self.runs} runs"
 
 
 def _has_sizes(asked: Sweep, *, of_runs: bool = False) -> bool:

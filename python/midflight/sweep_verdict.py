@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["best_lines"]
 
+#: With so many pairs in which only the same one of two finishes, a sign test has p < 0.05.
+_LEAST_APART = 6
 #: Values that a sentence names; more are counted.
 _MOST_NAMED = 4
 
@@ -44,6 +46,9 @@ def best_lines(summary: Summary) -> Iterator[str]:
     """Yield for each flow which compared value is best, or has the best mean and cannot be told
     apart from which others; nothing of a metric that is not known to be better one way.
     """
+    from midflight.plot.common.style import labelled
+    from midflight.plot.results.axis import spaced
+
     way, axis = direction_of(summary.metric), summary.asked.compare
     if not way.sign or not summary.compared or axis is None:
         return
@@ -52,7 +57,8 @@ def best_lines(summary: Summary) -> Iterator[str]:
     for one in summary.grouped:
         others = (*one.values[:place], *one.values[place + 1 :])
         sets.setdefault((one.flow, *others), []).append(one)
-    told = any(one.samples > 1 for one in summary.compared)
+    # Without any pair nothing is said of single ones.
+    told = any(one.samples > 1 for one in summary.compared) or not summary.has_pairs
     several_flows = len({one.flow for one in summary.grouped}) > 1
     for flow in dict.fromkeys(one.flow for one in summary.grouped):
         every = [groups for (of, *_), groups in sets.items() if of == flow and len(groups) > 1]
@@ -62,6 +68,12 @@ def best_lines(summary: Summary) -> Iterator[str]:
         said = _best(found, way, has_intervals=told)
         # A name is at the beginning as it is everywhere, without a capital.
         is_name = any(one.best and said.startswith(f"{one.best[0]} ") for one in found)
+        # What is near because few of its runs finish, or none, is not alike.
+        ended, is_near = summary.finished(flow), any(one.near for one in found if one.best)
+        few = any(not one.done or (is_near and 2 * one.done <= one.runs) for one in ended)
+        if few and any(one.done for one in ended):
+            each = (one._replace(value=labelled(spaced(one.value))).ended_words() for one in ended)
+            said = f"{said}; {summary.end_word} {', '.join(each)}"
         if several_flows:
             said = f"For {flow}: {said}"
         elif not is_name:
@@ -113,6 +125,9 @@ def _is_behind(one: Comparison, sign: int, summary: Summary, *, has_intervals: b
     """
     if one.baseline_missing or math.isnan(one.difference):
         is_time = sign < 0 and summary.metric.endswith("_ns")
+        if is_time and one.baseline_missing and one.value_missing == one.left_out and not one.pairs:
+            # Only the other one finished in so many pairs that chance is ruled out.
+            return one.left_out - one.baseline_missing >= _LEAST_APART
         return is_time and not one.baseline_missing and one.value_missing > 0 and not one.pairs
     if has_intervals and one.samples == 1:
         return False

@@ -425,3 +425,32 @@ def test_the_heading_of_a_sweep_is_the_title_of_its_scenario(title: str, heading
     found, over, _ = sweep_heading(swept)
     assert found == heading
     assert over == ("Sweep over gap of the handoff" if found == title else "")
+
+
+def test_without_a_complete_pair_it_is_said_which_runs_finished() -> None:
+    made = made_of(
+        {
+            "sack": {"1s": [NONE] * 10, "2s": [NONE] * 10},
+            "bbr3": {"1s": [*near(10, 8), NONE, NONE], "2s": [NONE] * 10},
+            "freeze": {"1s": [NONE] * 10, "2s": [NONE] * 10},
+        }
+    )
+    for text in (made.comparison_head(), made.comparison_head(for_terminal=False)):
+        said = " ".join(text.split())
+        assert said.startswith("No pair of runs against sack is complete")
+        assert "finished: sack in none of 20 runs, bbr3 in 8 of 20 runs" in said
+        assert "a later end of the runs" in said
+        assert "more runs" not in said
+    # Eight that finish where none of the others does are no chance.
+    (said,) = best_lines(made)
+    assert "told apart" not in said
+    assert "chance" not in said
+    assert "best in 1 of 2 combinations is bbr3" in said.lower()
+    assert said.endswith("bbr3 in 8 of 20 runs, freeze in none of 20 runs")
+    assert not any("without a complete pair" in one for one in made.comparison_foot())
+
+
+def test_few_runs_that_finish_are_not_clearly_faster() -> None:
+    made = made_of({"sack": {"1s": [NONE] * 10}, "bbr3": {"1s": [*near(10, 2), *[NONE] * 8]}})
+    (said,) = best_lines(made)
+    assert said.startswith("bbr3 has the lowest mean; it cannot be told apart from sack; finished:")
