@@ -111,6 +111,9 @@ function madeEdges(cuts, step, end, begin = 0) {
   return again.length ? Float64Array.from(new Set([...found, ...again])).sort() : found;
 }
 
+/** An interval begins no longer before its first data than this share of it. */
+const MOST_EARLY = .05;
+
 /**
  * The edges of the intervals of a run's throughput: the first one begins with its first data, and one where data arrive after nothing
  * did for longer than an interval, unless the path is cut there.
@@ -120,7 +123,8 @@ function edgesOf(run, step) {
   if (!run.edges || run.edges.size > 8) run.edges = new Map();
   if (!run.edges.has(step)) {
     const isCut = time => { const k = lower(cuts, time - .25 * step); return k < cuts.length && Math.abs(cuts[k] - time) < .25 * step; };
-    const own = resumed.filter(([length, time]) => length > step && !isCut(time)).map(([, time]) => time);
+    const own = resumed.filter(([length, time]) => length > step && !isCut(time))
+      .map(([, time,, early]) => time - early <= MOST_EARLY * step ? early : time);
     run.edges.set(step, madeEdges([...cuts, ...own].sort((a, b) => a - b), step, end, begin));
   }
   return run.edges.get(step);
@@ -129,11 +133,12 @@ function edgesOf(run, step) {
 /**
  * Mean throughputs in Mbit/s, as steps, of the intervals of `per` units that are seen from `from` to `until`; `bytes` are those
  * that have arrived by each unit, the last ones by the run's end, and `cutBytes` those by each cut; each of `resumed` has the length
- * of a time without arrivals, when data arrive after it, and the bytes by then, the first one of the first data.
+ * of a time without arrivals, when data arrive after it, the bytes by then, and from when on those were received, the first one
+ * of the first data.
  */
 function means(run, unit, per, from, until) {
   const { cuts, bytes, cutBytes, end } = run, all = edgesOf(run, per * unit), t = [], v = [];
-  const byResumed = new Map(run.resumed.map(([, time, had]) => [time, had]));
+  const byResumed = new Map(run.resumed.flatMap(([, time, had, early]) => [[time, had], [early, had]]));
   const by = time => {
     if (time >= end) return bytes[bytes.length - 1];
     const k = lower(cuts, time);

@@ -351,7 +351,7 @@ def mark_cut_lines(axes: Axes, peaks: Sequence[Peak], unit: str, above: float = 
     `above`, in the colours of the lines, at the `peaks_off`; beside few ones are their values in
     this unit. Those that would cover each other are one below the other.
     """
-    from matplotlib.patheffects import withStroke
+    from matplotlib.patheffects import Stroke
     from matplotlib.transforms import offset_copy
 
     figure = axes.get_figure(root=True)
@@ -404,8 +404,6 @@ def mark_cut_lines(axes: Axes, peaks: Sequence[Peak], unit: str, above: float = 
             level += 1
         low = left if is_left else right
         taken.append((low, low + long, level))
-        # Letters with a rim are no text in files of vectors.
-        rim = [] if is_clear(low, low + long, level) else [withStroke(**_RIM)]
         colour = peak.colour or look_of(4 if peak.look is None else peak.look).colour
         place = (peak.time_s, top)
         # Their tips are within the panel, away from the text above it.
@@ -418,20 +416,15 @@ def mark_cut_lines(axes: Axes, peaks: Sequence[Peak], unit: str, above: float = 
         how |= {"transform": offset_copy(axes.transData, figure, y=-down, units="points")}
         axes.plot([place[0]], [place[1]], **how, clip_on=False, zorder=7, gid=CUT)
         if text:
-            axes.annotate(
-                text,
-                place,
-                xytext=(-beside if is_left else beside, -down),
-                textcoords="offset points",
-                fontsize=_VALUE_PT,
-                color=colour,
-                ha="right" if is_left else "left",
-                va="center_baseline",
-                # A box would interrupt lines more than its rim does.
-                zorder=7,
-                path_effects=rim,
-                annotation_clip=False,
-            )
+            where: Any = {"xy": place, "xytext": (-beside if is_left else beside, -down)}
+            where |= {"textcoords": "offset points", "annotation_clip": False}
+            where |= {"ha": "right" if is_left else "left", "va": "center_baseline"}
+            where |= {"fontsize": _VALUE_PT, "zorder": 7, "color": colour}
+            if not is_clear(low, low + long, level):
+                # A box would interrupt lines more than a rim does, which is no text in files of
+                # vectors.
+                axes.annotate(text, **where, path_effects=[Stroke(**_RIM)])
+            axes.annotate(text, **where)
 
 
 def _right_of(strokes_pt: Sequence[float], beside_pt: float) -> float:

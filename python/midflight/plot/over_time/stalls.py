@@ -21,9 +21,11 @@ from midflight.plot.over_time.marks import STALL
 from midflight.plot.over_time.room import Room
 
 __all__ = [
+    "MOST_EARLY",
     "Heard",
     "least_stall_s",
     "pipe_of_workload",
+    "received_from",
     "silences",
     "stalls_of",
     "without_short_stalls",
@@ -36,6 +38,8 @@ _LEAST_S, _TRIPS = 1.0, 3.0
 _OF_GAP = 0.5
 #: An interval of means begins after so many of the longest times without arrivals.
 _MOST_SILENCES = 90
+#: It begins no longer before the first data after such a time than this share of it.
+MOST_EARLY = 0.05
 #: Shorter ones than this share of the time that is shown are not drawn.
 _LEAST_SHARE = 0.01
 
@@ -67,6 +71,18 @@ def silences(flow: History, window: tuple[float, float]) -> tuple[float, Values,
     lengths = np.diff(at)
     longest = np.sort(np.argsort(-lengths, kind="stable")[:_MOST_SILENCES])
     return begin, lengths[longest], at[1:][longest]
+
+
+def received_from(flow: History, again: Values) -> Values:
+    """Return from when on the data were received that arrive at these instants, each after a
+    silence: as long before as the next ones arrive later, in seconds. In a burst from the first
+    arrival on would be one packet more than the link carries in that time.
+    """
+    arrivals: Values = flow.times("rcv") / NS_PER_S
+    behind = np.searchsorted(arrivals, again, side="right")
+    following = np.append(arrivals, np.inf)[behind]
+    found: Values = np.where(np.isfinite(following), 2 * again - following, again)
+    return found
 
 
 def least_stall_s(run: WatchedRun, flow: History) -> float:

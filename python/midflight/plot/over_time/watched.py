@@ -69,9 +69,11 @@ from midflight.plot.over_time.sender_panels import (
     sequence_panel,
 )
 from midflight.plot.over_time.stalls import (
+    MOST_EARLY,
     Heard,
     least_stall_s,
     pipe_of_workload,
+    received_from,
     silences,
     stalls_of,
 )
@@ -125,8 +127,6 @@ _OF_INTERVALS = "rtt_sample"
 
 #: Of several runs all flows are shown if these are no more lines.
 _MOST_ALL = 6
-#: An interval begins no longer before its first data than this share of it.
-_MOST_EARLY = 0.05
 #: However short requested intervals are, a figure has no more, many for each of its pixels.
 _MOST_INTERVALS = 100_000
 
@@ -481,26 +481,15 @@ def _edges(run: WatchedRun, flow: History, window: tuple[float, float], interval
     begin, silent, again = silences(flow, window)
     if (opened := _opened(run, flow)) is not None:
         begin = max(window[0], min(begin, opened))
+    received = received_from(flow, again)
     cuts = np.array(at := cuts_of_arrivals(run, flow))
     own = [
-        _received(flow, one, _MOST_EARLY * interval)
-        for one in again[silent > interval].tolist()
+        early if one - early <= MOST_EARLY * interval else one
+        for one, early in zip(again[silent > interval], received[silent > interval], strict=True)
         if not (np.abs(cuts - one) < LEAST_SHARE * interval).any()
     ]
     ends = sorted([*at, begin, *own])
     return bin_edges((begin, window[1]), interval, flow.end_ns / NS_PER_S, ends)
-
-
-def _received(flow: History, at: float, most: float) -> float:
-    """From when on the data of a flow were received that arrive at an instant and follow a silence:
-    as long before as the next ones arrive later, if that is not longer than `most`. In a burst from
-    the first arrival on would be one packet more than the link carries in that time.
-    """
-    arrivals = flow.times("rcv") / NS_PER_S
-    behind = int(np.searchsorted(arrivals, at, side="right"))
-    if behind == len(arrivals) or arrivals[behind] - at > most:
-        return at
-    return 2 * at - float(arrivals[behind])
 
 
 def _opened(run: WatchedRun, flow: History) -> float | None:

@@ -33,7 +33,7 @@ from midflight.plot.over_time.drained import cuts_of_arrivals
 from midflight.plot.over_time.history import NS_PER_S, History, Steps
 from midflight.plot.over_time.marks import GROUPS
 from midflight.plot.over_time.room import extremes
-from midflight.plot.over_time.stalls import silences
+from midflight.plot.over_time.stalls import received_from, silences
 
 __all__ = [
     "Line",
@@ -370,12 +370,14 @@ def _arrived(run: WatchedRun, flow: History, unit_ns: int, payload: int) -> dict
     by_unit[-1] = sums[-1]
     begin, lengths, again = silences(flow, (0.0, math.inf))
     instants = _ns(np.append(begin, again))
-    # Of each the time without arrivals before it, and the bytes that have arrived by then.
+    # Of each the time without arrivals before it, the bytes that have arrived by then, and from
+    # when on the next ones were received.
     resumed = np.column_stack(
         [
             _ns(np.append(begin, lengths)),
             instants,
             sums[np.searchsorted(flow.times("rcv"), instants, side="left")].astype(np.int64),
+            _ns(np.append(begin, received_from(flow, again))),
         ]
     )
     return {
