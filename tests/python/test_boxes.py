@@ -91,10 +91,10 @@ def test_low_boxes_have_thin_lines_at_their_medians_and_no_hatch() -> None:
     heights = [one.get_height() for one in figure.axes[0].patches]
     assert heights == pytest.approx([2.0] * 4 + [0.1, 0.02])
     assert words_of(figure).endswith("boxes 25 to 75 % and whiskers 5 to 95 % over 3 values")
-    # The legend has the fill of a high box, wherever that is, or of what there is.
-    for each, fill in (([line, low, tall], (light, "////")), ([line, low, low], (light, None))):
+    # The legend has the fill of a high box, wherever that is, and if there is none.
+    for each in ([line, low, tall], [line, low, low]):
         (_, shown) = boxes([tall, tall, tall, *each]).legends[0].get_patches()
-        assert (to_hex(shown.get_facecolor()), shown.get_hatch() or None) == fill
+        assert (to_hex(shown.get_facecolor()), shown.get_hatch() or None) == (light, "////")
     # In a higher figure, or near it, there is room for the line.
     for how in ({"size": (3.5, 39.0)}, {"ylim": (1.9, 2.2)}):
         near = boxes([[2.0, 2.1, 2.2], line], **how)
@@ -103,6 +103,24 @@ def test_low_boxes_have_thin_lines_at_their_medians_and_no_hatch() -> None:
     small, large = [0.01, 0.02, 0.03], [100.0, 101.0, 102.0]
     assert medians_in(boxes([small, small], yscale="log")) == [(0.02, 1.6)] * 2
     assert medians_in(boxes([small, large], yscale="log")) == [(0.02, 1.6)]
+
+
+def test_low_boxes_of_the_same_colour_have_keys_of_their_own() -> None:
+    each = [(scheme, rate, run) for scheme in ("sack", "bbr3") for rate in "12" for run in "123"]
+    columns = {
+        "scheme": [scheme for scheme, _, _ in each],
+        "rate": [f"{rate} Mbit/s" for _, rate, _ in each],
+        "at": ["1 s" for _ in each],
+        "seed": [run for _, _, run in each],
+        "duration_ns": [
+            1e9 * (10 * int(run) if scheme == "sack" else 4 + 0.01 * int(run) + int(rate))
+            for scheme, rate, run in each
+        ],
+    }
+    how: Any = {"x": "at", "value": "duration_ns", "by": ["scheme", "rate"]}
+    shown = figure_of(plot_spread, columns, "box", **how).legends[0].get_patches()
+    keys = {(to_hex(one.get_facecolor()), one.get_hatch()) for one in shown}
+    assert len(keys) == len(shown) == 4
 
 
 def test_a_single_run_without_an_end_has_no_marker() -> None:

@@ -65,7 +65,7 @@ def draw_boxes(
     thin: dict[str, Any] = {"color": look.colour, "linewidth": 0.8, "zorder": 3}
     line: dict[str, Any] = {"solid_capstyle": "butt", "color": _darker(look.colour), "zorder": 6}
     heights, flat = points_pt[:, 3] - points_pt[:, 1], _are_flat(points_pt)
-    has_boxes = has_hatch = False
+    has_boxes = False
     for place in np.flatnonzero(~alone).tolist():
         at, (p5, q1, median, q3, p95) = x[place], points[place]
         if math.isnan(median):
@@ -78,16 +78,16 @@ def draw_boxes(
         colour = look.colour if is_line else lighter(look.colour, 0.3)
         hatch = None if is_flat else _HATCHES[style]
         axes.bar(at, q3 - q1, width, q1, facecolor=colour, hatch=hatch, label=label, **fill)
-        has_boxes, has_hatch = True, has_hatch or not is_flat
+        has_boxes = True
         if not is_line:
             sides = [at - width / 2, at + width / 2]
             axes.plot(sides, [median] * 2, linewidth=_THIN_PT if is_flat else _MEDIAN_PT, **line)
     if not has_boxes:
         return marker
-    # In a legend all boxes are filled in the same way, also those that are drawn as lines.
+    # In a legend all boxes have fill and hatch, also if they are drawn flat or as lines: lines of
+    # the same colour are told apart by the hatch alone.
     light: Any = {"facecolor": lighter(look.colour, 0.3), **fill}
-    hatch = _HATCHES[style] if has_hatch else None
-    return BarContainer([Rectangle((0, 0), 1, 1, hatch=hatch, **light)])
+    return BarContainer([Rectangle((0, 0), 1, 1, hatch=_HATCHES[style] or None, **light)])
 
 
 def _darker(colour: str) -> tuple[float, ...]:
