@@ -194,3 +194,32 @@ def test_values_without_a_panel_are_named() -> None:
     assert _which(gaps, some) == ", without 0.2 s and 2 s"
     assert _which(gaps, gaps[::2]) == ", every other one"
     assert _which(gaps, gaps[:3]) == ", evenly spaced"
+
+
+def test_lines_without_a_value_are_not_the_same() -> None:
+    """Runs that never finish have no values that could be the same; an empty panel says why."""
+    schemes = ("sack", "freeze", "vho")
+    each = [(gap, scheme, run) for gap in "12345678" for scheme in schemes for run in "12"]
+    columns: dict[str, list[Any]] = {
+        "gap": [f"{gap} s" for gap, _, _ in each],
+        "scheme": [scheme for _, scheme, _ in each],
+        "seed": [run for _, _, run in each],
+        "duration_ns": [
+            1e9 * (int(gap) + int(run)) if scheme == schemes[2] and gap in "12" else None
+            for gap, scheme, run in each
+        ],
+    }
+    how: Any = {"by": ["scheme"]}
+    measured: Any = {"x": "gap", "value": "duration_ns"}
+    figures = [figure_of(plot_axis, columns, x="gap", y="duration_ns", **how)]
+    figures += [figure_of(plot_spread, columns, one, **measured, **how) for one in KINDS]
+    panels = figure_of(plot_spread, columns, "cdf", value="duration_ns", by=["scheme", "gap"])
+    for figure in [*figures, panels]:
+        texts = [one.get_text() for one in figure.legends[0].get_texts()]
+        assert not any("same as" in one for one in texts)
+    said = {
+        axes.get_title(): [one.get_text() for one in axes.texts if "no run" in one.get_text()]
+        for axes in panels.axes
+    }
+    assert said["Gap 1 s"] == []
+    assert said["Gap 8 s"] == ["no run finished"]

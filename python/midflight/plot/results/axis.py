@@ -555,12 +555,17 @@ def _ends_of(data: AxisData, xscale: str | None, yscale: str | None) -> _Ends:
 
 
 def _same(data: AxisData) -> Mapping[str, str]:
-    """The lines that are the same as an earlier one, in all panels."""
+    """The lines that are the same as an earlier one, in all panels; none without any value, such as
+    those of runs that never finish.
+    """
     values: dict[str, list[str]] = {}
+    having = set()
     for one in data.panels or [data]:
         for line in one.lines:
             values.setdefault(line.label, []).append(repr((one.name, line.x, line.values)))
-    return alike((label, tuple(each)) for label, each in values.items())
+            if any(math.isfinite(value) for each in line.values for value in each):
+                having.add(line.label)
+    return alike((label, tuple(each)) for label, each in values.items() if label in having)
 
 
 def axis_figure(

@@ -205,6 +205,11 @@ def draw_shares(
             markevery=[int(one) for one in marks],
             **line_style(look),
         )
+    values = [one for group in data.groups for cell in group.values for one in cell]
+    if data.is_time and values and not known_of(values):
+        middle: Any = {"transform": axes.transAxes, "ha": "center", "va": "center"}
+        # Between two lines of the grid.
+        axes.text(0.5, 0.625 / 1.02, "no run finished", fontsize=7, color="0.35", **middle)
     if is_log:
         set_log(axes.xaxis, *edges)
     axes.set_xlim(*edges)

@@ -286,6 +286,7 @@ def spread_of(
         if has_ends(columns, value) and kind == "interval":
             values = ordered(columns, rows, by[-1], kept) if by else []
             found = panels_of_changes(found, values, lines_name(by[:-1], columns))
+    _unmark_empty(found)
     words = (found.detail, early_words(columns, found_rows, value, by))
     return replace(
         found,
@@ -536,6 +537,16 @@ def _mark_same(groups: Sequence[Group], *, baseline: str) -> None:
         values = [value for cell in one.values for value in cell]
         is_none = bool(baseline) and bool(values) and not any(values)
         one.same = baseline if is_none else same.get(one.label, "")
+
+
+def _unmark_empty(data: Spread) -> None:
+    """Of lines without any value, such as those of runs that never finish, do not say that they are
+    the same.
+    """
+    groups = [group for one in data.panels or [data] for group in one.groups]
+    having = {group.label for group in groups if any(known_of(cell) for cell in group.values)}
+    for group in groups:
+        group.same = group.same if group.label in having else ""
 
 
 def _places(data: Spread) -> tuple[list[float], list[float]]:
