@@ -131,6 +131,17 @@ def test_stalls_at_the_same_time_are_drawn_for_all_lines() -> None:
         assert {len(one.time_s) for one in drawn if one.draw == "stalled"} == {1}
 
 
+def test_a_stall_that_lasts_to_the_end_of_the_run_is_drawn() -> None:
+    """BBR's tail probe waits for a multiple of an RTT sample of eight seconds."""
+    for scheme, expected in (("bbr-linux", 2), ("sack", 1)):
+        runs = watch("train", schemes=[scheme], kinds=["throughput"])
+        (panel,) = shown_panels(runs, ["throughput"])[1]
+        (stalls,) = (one for one in panel.curves if one.draw == "stalled")
+        assert stalls.high is not None
+        assert len(stalls.high) == expected
+        assert (stalls.high[-1] == 40.0) == (scheme == "bbr-linux")
+
+
 def test_a_much_shorter_wait_is_no_stall() -> None:
     def heard(number: int, wait_s: float, least_s: float = 1.0) -> Heard:
         at = np.concatenate([np.arange(0, 2, 0.1), np.arange(2 + wait_s, 6, 0.1)])

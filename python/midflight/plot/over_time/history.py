@@ -312,7 +312,12 @@ class History:
         video plays.
         """
         last = self._table.last_ns
-        return max(last, self._moments.end_ns) if self._table.is_waiting else last
+        return max(last, self._moments.end_ns) if self.is_waiting else last
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether something is outstanding at the end of the run, or a video plays."""
+        return self._table.is_waiting
 
     @cached_property
     def flight(self) -> Steps:

@@ -45,9 +45,10 @@ _LEAST_SHARE = 0.01
 
 
 class Heard(NamedTuple):
-    """The arrivals of a line in seconds, ascending, its throughput and timeouts, the shortest time
-    without arrivals that is a stall by itself, in seconds, with a `pipe` only while that is not
-    empty, and the times in which its path has no link or an outage.
+    """The arrivals of a line in seconds, ascending, and the end of the run if data wait until then;
+    its throughput and timeouts; the shortest time without arrivals that is a stall by itself, in
+    seconds, with a `pipe` only while that is not empty; and the times in which its path has no link
+    or an outage.
     """
 
     arrivals_s: Values

@@ -465,7 +465,9 @@ def _throughput(runs: Sequence[WatchedRun], window: tuple[float, float], interva
             lines.append((run, flow, line))
             marks = timeouts(flow, line, window, alone=is_alone(runs))
             least, pipe = least_stall_s(run, flow), pipe_of_workload(run, flow)
-            found.append(Heard(at, line, marks, least, pipe, run.gaps))
+            # What waits to the end of the run may arrive after it.
+            heard = np.append(at, [flow.end_ns / NS_PER_S] if flow.is_waiting else [])
+            found.append(Heard(heard, line, marks, least, pipe, run.gaps))
     for one, stalls in zip(found, stalls_of(found, alone=is_alone(runs)), strict=True):
         curves += [one.line, *stalls, *one.timeouts]
     drawn = [one for one in curves if len(one.time_s)]
