@@ -266,8 +266,8 @@ def test_flows_of_a_sweep_are_not_pooled_unless_asked(
     words = ["plot", str(folder), "--out", str(tmp_path / "x.png"), "--csv", str(table)]
     assert main(words) == 0
     assert f"--by flow --by {scheme}\n" in capsys.readouterr().err
-    expected = {f"{flow}, {one}" for flow in ("download", "backup") for one in ("sack", "freeze")}
-    assert {row["line"] for row in rows_of(table)} == expected
+    expected = {(flow, one) for flow in ("download", "backup") for one in ("sack", "freeze")}
+    assert {(row["flow"], row[scheme]) for row in rows_of(table)} == expected
     for asked in (["--where", "flow=backup"], ["--by", scheme]):
         assert main([*words, *asked]) == 0
         assert {row["line"] for row in rows_of(table)} == {"sack", "freeze"}

@@ -43,11 +43,12 @@ def test_a_setting_has_panels_with_the_same_axes(
     with table.open(newline="") as file:
         rows = list(csv.DictReader(file))
     gaps = [f"Gap {gap}" for gap in ("0.2 s", "0.5 s", "1 s", "2 s")]
-    assert list(dict.fromkeys(row[GAP] for row in rows)) == gaps
+    # A table has the values of flows.csv, not the titles of panels.
+    assert list(dict.fromkeys(row[GAP] for row in rows)) == ["0.2s", "0.5s", "1s", "2s"]
     with (swept / "flows.csv").open(newline="") as file:
         flows = list(csv.DictReader(file))
     for scheme in ("sack", "freeze", "enhanced"):
-        mine = [float(r["value"]) for r in rows if (r[GAP], r["line"]) == ("Gap 1 s", scheme)]
+        mine = [float(r["value"]) for r in rows if (r[GAP], r["line"]) == ("1s", scheme)]
         known = [r for r in flows if (r[GAP], r[SCHEME]) == ("1s", scheme)]
         assert mine == pytest.approx(sorted(float(r["duration_ns"]) / 1e9 for r in known))
     # The options of the note, and Python, draw the same.
@@ -223,3 +224,25 @@ def test_lines_without_a_value_are_not_the_same() -> None:
     }
     assert said["Gap 1 s"] == []
     assert said["Gap 8 s"] == ["no run finished"]
+
+
+def test_each_setting_of_a_figure_has_a_column_of_its_values() -> None:
+    from midflight.plot.results.axis import axis_data, axis_rows
+    from midflight.plot.results.spread import spread_of, spread_rows
+
+    columns: dict[str, list[Any]] = {"scheme": [], "rate": [], "gap": [], "duration_ns": []}
+    for place in range(32):
+        columns["scheme"].append(("a", "b")[place % 2])
+        columns["rate"].append(("5Mbit/s", "10Mbit/s")[place // 2 % 2])
+        columns["gap"].append(("1s", "2s")[place // 4 % 2])
+        columns["duration_ns"].append(1e9 * (1 + place))
+    by = ["scheme", "rate"]
+    drawn = [axis_rows(axis_data(columns, x="gap", y="duration_ns", by=by))]
+    for kind in ("box", "cdf", "interval"):
+        x = None if kind == "cdf" else "gap"
+        drawn.append(spread_rows(spread_of(columns, kind, value="duration_ns", x=x, by=by)))
+    for head, *rows in drawn:
+        assert list(head[:2]) == by
+        assert {tuple(row[:2]) for row in rows} == {
+            (scheme, rate) for scheme in "ab" for rate in ("5Mbit/s", "10Mbit/s")
+        }

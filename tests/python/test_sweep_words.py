@@ -333,7 +333,7 @@ def test_tables_of_a_report_have_all_rows(page: str) -> None:
 
 
 def test_a_report_has_no_hints_for_a_terminal(page: str) -> None:
-    text = re.sub("<pre.*?</pre>|<style.*?</style>", "", page, flags=re.DOTALL)
+    text = re.sub('<pre.*?</pre>|<style.*?</style>| style=".*?"', "", page, flags=re.DOTALL)
     assert "--" not in text
     assert "comparison.csv" not in text
 

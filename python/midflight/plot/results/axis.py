@@ -44,7 +44,7 @@ from midflight.plot.results.dodge import (
     side_by_side_at_names,
     whiskers_of,
 )
-from midflight.plot.results.line_names import one_line_name
+from midflight.plot.results.line_names import line_cells, line_columns, one_line_name
 from midflight.plot.results.median_panels import (
     are_panels,
     are_strokes,
@@ -179,6 +179,8 @@ class AxisData:
     #: are then those of all.
     panels: Sequence[AxisData] = ()
     panels_by: str = ""
+    #: Of a panel the value of that column, as a table has it.
+    of: str = ""
     name: str = ""
 
 
@@ -753,14 +755,15 @@ def axis_rows(data: AxisData) -> Iterator[Sequence[object]]:
 def _axis_rows(data: AxisData) -> Iterator[Sequence[object]]:
     shares = ("p25", "median", "p75")
     named = [data.panels_by] if data.panels else []
-    yield (*named, "line", data.axis[0], "x_unit", "measure", "unit", *shares, "runs", "missing")
+    start = (*named, *line_columns(data.by), data.axis[0], "x_unit")
+    yield (*start, "measure", "unit", *shares, "runs", "missing")
     for panel, line in ((one, line) for one in data.panels or [data] for line in one.lines):
         each = zip(line.x, line.points, line.runs, line.missing, strict=True)
         for x, points, runs, missing in each:
             place = x if data.categories is None else data.categories[int(x)]
             yield (
-                *([panel.name] if named else []),
-                line.label,
+                *([panel.of] if named else []),
+                *line_cells(line, panel.by),
                 place,
                 data.axis[1],
                 *data.measure,

@@ -1,14 +1,32 @@
-"""The name of the only line of a figure of results."""
+"""The name of the only line of a figure of results, and the columns of lines in its table."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from midflight.plot.common.line_looks import is_of_schemes
 from midflight.plot.results.rows import ordered
 from midflight.plot.results.tables import Columns
 
-__all__ = ["one_line_name"]
+__all__ = ["line_cells", "line_columns", "one_line_name"]
+
+
+class _Line(Protocol):
+    """A line, and its values of the columns that tell lines apart."""
+
+    label: str
+    key: Sequence[str]
+
+
+def line_columns(by: Sequence[str]) -> Sequence[str]:
+    """Return the columns of a table for lines that several columns tell apart: these."""
+    return by if len(by) > 1 else ["line"]
+
+
+def line_cells(line: _Line, by: Sequence[str]) -> Sequence[str]:
+    """Return the cells of a line in these columns."""
+    return line.key if len(by) > 1 else [line.label]
 
 
 def one_line_name(

@@ -58,7 +58,7 @@ def in_panels(data: axis.AxisData, values: Sequence[str], lines_title: str) -> a
         ]
         if lines:
             title = f"{called[:1].upper()}{called[1:]} {spaced(value)}"
-            panels.append(replace(data, lines=lines, name=title, **more))
+            panels.append(replace(data, lines=lines, name=title, of=value, **more))
     every = [line for one in panels for line in one.lines]
     return replace(data, lines=every, panels=panels, panels_by=last, **more)
 

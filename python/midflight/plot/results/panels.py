@@ -46,7 +46,7 @@ def panels_of_changes(data: Spread, values: Sequence[str], lines_title: str) -> 
         for one in groups:
             one.same = one.same or same.get(one.label, "")
         title = panel_name(data.by[-1], value)
-        panels.append(replace(data, groups=groups, by=data.by[:-1], name=title))
+        panels.append(replace(data, groups=groups, by=data.by[:-1], name=title, of=value))
     found: dict[str, set[str]] = {}
     every = [group for one in panels for group in one.groups]
     for group in every:

@@ -133,7 +133,8 @@ def panels_of(
     for one in some:
         kept_one = {**kept, name: [one]}
         mine = [row for row in rows if text_of(columns[name][row]) == one]
-        panels.append(replace(lines_of(mine, kept_one, others), name=panel_name(name, one)))
+        panel = lines_of(mine, kept_one, others)
+        panels.append(replace(panel, name=panel_name(name, one), of=one))
     same: dict[str, set[str]] = {}
     for group in (group for one in panels for group in one.groups):
         same.setdefault(group.label, set()).add(group.same)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from midflight.plot.results.alike import named_alike
 from midflight.plot.results.axis import axis_places
+from midflight.plot.results.line_names import line_cells, line_columns
 from midflight.plot.results.maps import Colours, Layout
 from midflight.plot.results.rows import with_selection
 from midflight.results import mean_ci, quantile
@@ -82,6 +83,8 @@ class Spread:
     #: Maps or panels beside each other, each with its own `name`, and the column of these names.
     panels: Sequence[Spread] = ()
     panels_by: str = ""
+    #: Of a panel the value of that column, as a table has it.
+    of: str = ""
     #: Whether the values are changes, which are below 0 or above it.
     is_signed: bool = False
     #: Missing values are times of runs that did not finish, longer than every other.
@@ -149,14 +152,14 @@ def spread_rows(data: Spread) -> Iterator[Sequence[object]]:
 def _rows(data: Spread) -> Iterator[Sequence[object]]:
     if data.kind == "cdf":
         named = [data.panels_by] if data.panels else []
-        yield (*named, "line", "measure", "unit", "value", "share", data.counted)
+        yield (*named, *line_columns(data.by), "measure", "unit", "value", "share", data.counted)
         for panel in data.panels or [data]:
-            label = [panel.name] if data.panels else []
             for group in panel.groups:
+                label = [*([panel.of] if named else []), *line_cells(group, panel.by)]
                 (values,) = group.values or [[]]
                 counted = len(values) if data.is_time else len(known_of(values))
                 for place, one in enumerate(sorted(known_of(values)), 1):
-                    yield (*label, group.label, *data.measure, one, place / counted, counted)
+                    yield (*label, *data.measure, one, place / counted, counted)
         return
     if data.kind == "heatmap":
         (x, x_unit), (y, y_unit) = data.axes
@@ -180,15 +183,16 @@ def _rows(data: Spread) -> Iterator[Sequence[object]]:
         return
     (x, x_unit), *_ = data.axes
     named = [data.panels_by] if data.panels else []
-    start: Sequence[object] = (*named, "line", x, "x_unit", "measure", "unit")
+    lines = line_columns(data.by)
+    start: Sequence[object] = (*named, *lines, x, "x_unit", "measure", "unit")
     if data.kind == "box":
         yield (*start, "p5", "p25", "median", "p75", "p95", "runs")
     else:
         yield (*start, *_MEANS, data.counted)
     for panel, group in ((one, group) for one in data.panels or [data] for group in one.groups):
-        label = [panel.name] if data.panels else []
+        label = [*([panel.of] if named else []), *line_cells(group, panel.by)]
         for place, values in enumerate(group.values):
-            start = (*label, group.label, group.names[place], x_unit, *data.measure)
+            start = (*label, group.names[place], x_unit, *data.measure)
             if data.kind == "box":
                 yield (*start, *quantiles_of(data, values), len(values))
             else:
