@@ -174,3 +174,11 @@ def test_a_narrow_figure_of_several_runs_recommends_a_wide_one() -> None:
         figure_of(plot_run, "wifi-to-lte", schemes=["sack"], look="paper", until_s=1.0)
         figure_of(plot_run, "wifi-to-lte", schemes=schemes, look="paper", size="double")
         figure_of(plot_run, "wifi-to-lte", schemes=[*schemes, "vho", "freeze"], until_s=1.0)
+
+
+def test_a_number_and_its_unit_stay_in_one_line() -> None:
+    from midflight.plot.common.style import wrapped
+
+    text = "Delay of lte: 20 ms; rate 5 Mbit/s, over 3 s and up to 95 % of 40 kB"
+    lines = wrapped(text, 7, 1).split("\n")
+    assert {"20 ms;", "5 Mbit/s,", "3 s", "95 %", "40 kB"} < {*lines}

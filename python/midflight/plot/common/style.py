@@ -548,6 +548,12 @@ def balanced(text: str, size_pt: float, width_pt: float) -> str:
     return found
 
 
+#: Units, which stay in the line of their number.
+_UNITS = (
+    *("ns", "us", "µs", "ms", "s", "min", "h"),
+    *("B", "kB", "KB", "MB", "GB", "KiB", "MiB", "GiB"),
+    *("bit/s", "kbit/s", "Mbit/s", "Gbit/s"),
+)
 #: A word; between two dollar signs of mathematics spaces do not end it.
 _WORD = re.compile(r"(?:(?<!\\)\$(?:\\.|[^$\\])*\$|\\.|\S)+")
 
@@ -556,7 +562,10 @@ def _words(text: str) -> list[str]:
     words: list[str] = []
     for word in _WORD.findall(text) if _has_math(text) else text.split():
         # What a name has in brackets, as sack (CUBIC) has, and units stay with what is before.
-        if words and (word.startswith("%") or (word.startswith("(") and word.endswith(")"))):
+        is_unit = word.startswith("%") or (
+            word.rstrip(";,.:)") in _UNITS and words and words[-1][-1:].isdigit()
+        )
+        if words and (is_unit or (word.startswith("(") and word.endswith(")"))):
             words[-1] += f" {word}"
         else:
             words.append(word)
