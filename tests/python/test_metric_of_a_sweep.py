@@ -301,9 +301,11 @@ def test_the_time_of_counted_packets_says_how_many(tmp_path: Path) -> None:
     axes = [f"{AT}=0.2s,0.3s,0.4s"]
     folder = swept(tmp_path / "out", "--metric", "all_new_ns", "--set", "packets=20", axes=axes)
     (shown,) = figure_of(plot_axis, folder).axes
-    assert " ".join(shown.get_ylabel().split()) == "Time until 20 new packets are acknowledged (s)"
+    named = "Time from the handoff until 20 new packets are acknowledged (s)"
+    assert " ".join(shown.get_ylabel().split()) == named
+    assert shown.get_ylabel().count("\n") < 3
     html = sweep_report_html(folder)
-    assert "time until 20 new packets are acknowledged" in html.lower()
+    assert "time from the handoff until 20 new packets are acknowledged" in html.lower()
     # A table alone does not know it, nor a sweep over it.
     table = {AT: ["0.2 s", "0.3 s"], "all_new_ns": [1e9, 2e9]}
     (shown,) = figure_of(plot_axis, table, x=AT, y="all_new_ns").axes

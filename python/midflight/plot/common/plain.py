@@ -216,6 +216,9 @@ def _counted(asked: Mapping[str, Any]) -> Mapping[str, str]:
     usual, count = column_name(_OF_COUNTED), asked["scenario"]["packets"]
     named = usual.replace("the counted new packets are", f"{count} new packets are")
     named = named.replace("1 new packets are", "1 new packet is") if count == 1 else named
+    # Of several handoffs or of changes it is the time since any of them.
+    if len(asked["scenario"].get("handoffs", ())) == 1 and not asked["scenario"].get("changes"):
+        named = named.replace("Time until", "Time from the handoff until")
     return {usual: named, within_text(usual): within_text(named)}
 
 
