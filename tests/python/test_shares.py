@@ -246,3 +246,19 @@ def test_each_setting_of_a_figure_has_a_column_of_its_values() -> None:
         assert {tuple(row[:2]) for row in rows} == {
             (scheme, rate) for scheme in "ab" for rate in ("5Mbit/s", "10Mbit/s")
         }
+
+
+@pytest.mark.parametrize(("values", "panels"), [(7, 7), (9, 9), (10, 6)])
+def test_up_to_nine_values_have_a_panel_each(values: int, panels: int) -> None:
+    each = [(str(gap), scheme, run) for gap in range(values) for scheme in "ab" for run in "12"]
+    columns: dict[str, list[Any]] = {
+        "gap": [f"{gap} s" for gap, _, _ in each],
+        "scheme": [scheme for _, scheme, _ in each],
+        "seed": [run for _, _, run in each],
+        "duration_ns": [1e9 * (int(gap) + int(run) + (one == "a")) for gap, one, run in each],
+    }
+    figure = figure_of(plot_spread, columns, "cdf", value="duration_ns", by=["scheme", "gap"])
+    assert len(figure.axes) == panels
+    # Each column of panels has its numbers below the last one.
+    shown = [any(one.get_visible() for one in axes.get_xticklabels()) for axes in figure.axes]
+    assert all(shown[-3:])

@@ -43,8 +43,8 @@ LINE_PT = 1.1
 _MOST_STEPS = 4000
 #: Panels whose values have a smaller share of a common axis do not have one.
 _LEAST_SHARE = 0.1
-#: The most panels.
-_MOST_PANELS = 6
+#: The most panels if all values have one, in three rows of a page, and those of more values.
+_MOST_ALL, _MOST_PANELS = 9, 6
 #: Values without a panel are named up to this number.
 _MOST_LEFT = 4
 
@@ -125,7 +125,7 @@ def panels_of(
     *others, name = by
     values = ordered(columns, rows, name, kept)
     some, words = values, ""
-    if len(values) > _MOST_PANELS:
+    if len(values) > _MOST_ALL:
         places = np.linspace(0, len(values) - 1, _MOST_PANELS).round().astype(int)
         some = [values[place] for place in places]
         words = f"{_MOST_PANELS} of {len(values)} {plural_name(name)}{_which(values, some)}"
