@@ -183,11 +183,9 @@ def test_no_arrowhead_is_within_the_axis() -> None:
     window, panels = shown_panels(runs, ["delay"], interval_s=0.1)
     axes = _panel_of(over_time_figure(runs, panels, window).axes, "delay")
     most = max(float(np.nanmax(one.most)) for one in panels[0].curves if one.most is not None)
-    assert f"{most:.3g} ms" in [text.get_text() for text in axes.texts]
-    assert axes.get_title("right").endswith("; arrowhead: longest delay")
-    assert axes.get_ylim()[1] < most
-    (head,) = (one for one in axes.lines if one.get_gid() == CUT)
-    assert [*head.get_ydata()] == [axes.get_ylim()[1]]
+    assert "arrowhead" not in axes.get_title("right")
+    assert axes.get_ylim()[1] > most
+    assert not [one for one in axes.lines if one.get_gid() == CUT]
 
 
 def test_samples_of_rates_are_dots_in_the_legend_and_what_lacks_has_a_line() -> None:

@@ -409,11 +409,11 @@ def test_a_longest_time_that_is_not_drawn_has_an_arrowhead() -> None:
     values, heads = drawn(first, second, third, yscale=None)
     assert values == ["5,990 ms", "5,160 ms"]
     assert heads == [(0.5, "edge"), (30.0, "edge")]
-    # One that the axis has room for has none.
-    near = _delays(usual, most=[*usual[:30], 107.0, *usual[31:]], label="b")
+    # One that is little above the lines has none, as the axis reaches it.
+    near = _delays(usual, most=[*usual[:30], 120.0, *usual[31:]], label="b")
     assert drawn(_delays(usual, label="a"), near, yscale=None) == ([], [])
-    above = _delays(usual, most=[*usual[:30], 115.0, *usual[31:]], label="b")
-    assert drawn(_delays(usual, label="a"), above, yscale=None) == (["115 ms"], [(30.0, "edge")])
+    above = _delays(usual, most=[*usual[:30], 130.0, *usual[31:]], label="b")
+    assert drawn(_delays(usual, label="a"), above, yscale=None) == (["130 ms"], [(30.0, "edge")])
     long = _delays([*usual[:20], 5000.0, 5000.0, *usual[22:]], label="b")
     values, heads = drawn(first, long, yscale="log")
     assert (values, heads) == ([], [])

@@ -260,14 +260,11 @@ def _peaks_above(panel: Panel, yscale: str | None) -> list[Peak]:
 
 
 def _with_near_peaks(panel: Panel, most: float) -> float:
-    """What an axis has to reach, with the longest times that are drawn a little above that."""
-
-    def is_drawn(peak: Peak) -> bool:
-        mine = (one for one in panel.curves if one.label == peak.label and not one.in_row)
-        return max(map(_top, mine)) >= peak.value
-
-    near = (one for one in panel.peaks if one.value <= _NEAR_PEAK * _MARGIN * most)
-    return max([most, *(one.value for one in near if is_drawn(one))])
+    """What an axis has to reach, with the longest times that are a little above that: arrowheads
+    would stand at the lines.
+    """
+    near = (one.value for one in panel.peaks if one.value <= _NEAR_PEAK * _MARGIN * most)
+    return max([most, *near])
 
 
 def peak_words(panel: Panel, yscale: str | None, off: Sequence[Peak] = ()) -> str:
