@@ -7,6 +7,7 @@ from __future__ import annotations
 import csv
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from midflight.cli import main
 from midflight.plot.results.axis import axis_data, spaced
 from midflight.plot.results.rows import rows_of
 from midflight.plot.results.tables import read_columns
-from midflight.plot.usual import after_handoff
+from midflight.plot.usual import Shown, after_handoff, usual_rows
 from midflight.sweep import Sweep
 from midflight.sweep_summary import Summary
 
@@ -87,3 +88,13 @@ def test_a_time_that_is_asked_for_has_the_rows_after_the_handoff(
     assert main([*words, "--by", SCHEME, "--csv", str(table), "--out", str(out)]) == 0
     assert {row["phase"] for row in csv.DictReader(table.open())} == {"1"}
     assert "--where phase" not in capsys.readouterr().err
+
+
+def test_as_many_flows_are_left_out_where_a_phase_is_kept(few_left: Path) -> None:
+    def rows(where: Any) -> tuple[int, list[str]]:
+        asked = Shown(None, None, "all_new_ns", ())
+        columns = read_columns(few_left, "all_new_ns")
+        found = usual_rows(columns, few_left, asked, asked, where)
+        return len(found["phase"]), [str(one) for one in found["all_new_ns"]]
+
+    assert rows({"phase": "1"}) == rows(None)

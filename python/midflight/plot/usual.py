@@ -209,6 +209,14 @@ def usual_rows(
     is_phases = shown.value in AFTER and {"phase", "kind"} <= {*columns}
     if not is_phases or folder is None or not is_sweep(folder):
         return columns
+    phases = (where or {}).get("phase", ())
+    one = [phases] if isinstance(phases, str | int) else [*phases]
+    others = {asked.x, asked.y, *asked.by, *(key for key in where or {} if key != "phase")}
+    is_there = len(one) == 1 and str(one[0]) in {*map(str, columns["phase"])} - {"0"}
+    if is_there and not {"phase", "kind"} & others:
+        # Flows that were done before this phase are counted as where none is asked for.
+        found = after_handoff(columns, shown.value, int(one[0]))
+        return {**found, "phase": [one[0]] * len(found["phase"])}
     if {"phase", "kind"} & {asked.x, asked.y, *asked.by, *(where or {})}:
         # Nothing is before the first phase.
         return _only(columns, [row for row, kind in enumerate(columns["kind"]) if kind != "start"])
