@@ -278,13 +278,13 @@ class Summary:
     def _without_pairs(self, *, for_terminal: bool) -> str:
         """Return why no pair of the comparison counts, and what gives values."""
         first = self.compared[0]
-        text = f"No pair of runs against {first.baseline} is complete, so there is no difference: "
+        text = f"No pair of runs against {first.baseline} is complete, so there is no difference"
         if any(one.done_before for one in self.compared):
-            return f"{text}a run of each has no value."
+            return f"{text}: a run of each has no value."
         end = " (--set end=TIME)" if for_terminal else ""
         later = f"; a later end of the runs{end} gives values."
         ended = [one.ended_words() for one in self.finished()]
-        return f"{text}{self.end_word} {', '.join(ended)}{later}"
+        return f"{text}; {self.end_word} {', '.join(ended)}{later}"
 
     @property
     def end_word(self) -> str:
