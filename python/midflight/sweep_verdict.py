@@ -208,22 +208,26 @@ def _several(
     every = dict.fromkeys(name for one in found for name in (*one.best, *one.others))
     good = [name for name in every if not any(name in {*one.others} - {*one.near} for one in found)]
     if len(won) == 1 and {*(best := next(iter(won)))} <= {*good}:
+        # Where some of the best ones are first without the others, no other one is first.
         firsts = [
-            ([name for name in names if name not in best], times)
+            (rest, times)
             for names, times in led.most_common()
-            if names != best
+            if (rest := [name for name in names if name not in best])
         ]
         isolated = "are" if len(best) > 1 else "is"
+        said = (
+            f"best {isolated} {_joined(best)}: clearly the {way.best} in {won[best]} of {among} "
+            "combinations, and clearly worse in none"
+        )
+        if not firsts:
+            return said
         (first, times), *more = firsts
         each = [f"{_joined(names)} in {count}" for names, count in more]
         if len(each) > _MOST_NAMED:
             each[_MOST_NAMED:] = [f"others in {sum(n for _, n in more[_MOST_NAMED:])}"]
         have = "have" if len(first) > 1 else "has"
         lowest = f"{_joined(first)} {have} {_mean_words(way)} in {times}"
-        return (
-            f"best {isolated} {_joined(best)}: clearly the {way.best} in {won[best]} of {among} "
-            f"combinations, and clearly worse in none; {', '.join([lowest, *each])}"
-        )
+        return f"{said}; {', '.join([lowest, *each])}"
     what = f"the {way.best} is" if is_clear else f"{_mean_words(way)} is that of"
     wins = [f"{_joined(names)} in {times}" for names, times in led.most_common()]
     wins[0] += f" of {among} combinations"

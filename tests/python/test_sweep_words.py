@@ -16,7 +16,7 @@ from midflight.simulated import replaced, simulated_words
 from midflight.sweep_report import sweep_heading, sweep_report_html
 from midflight.sweep_results import METRICS, compare, groups, is_negligible
 from midflight.sweep_summary import Summary, per_cent
-from midflight.sweep_verdict import best_lines
+from midflight.sweep_verdict import _best, _First, best_lines
 from midflight.sweep_words import change_lines, direction_of
 
 SCHEME, GAP = "flows.get.scheme", "handoffs.0.gap"
@@ -137,6 +137,13 @@ def test_several_that_are_first_are_named_with_those_that_are_never_worse() -> N
     assert said_of(*wide) == (
         f"{several} lowest mean is that of a in 1 of 2 combinations, b in 1; none of them is "
         "clearly so, and none is clearly worse than another"
+    )
+
+
+def test_some_of_the_best_ones_may_be_first_without_the_others() -> None:
+    found = [_First(("A", "B"), (), ("C",)), _First(("A",), ("B",), ("B", "C"))]
+    assert _best(found, direction_of("duration_ns"), has_intervals=True) == (
+        "best are A and B: clearly the fastest in 1 of 2 combinations, and clearly worse in none"
     )
 
 
