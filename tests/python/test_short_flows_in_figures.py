@@ -98,3 +98,32 @@ def test_as_many_flows_are_left_out_where_a_phase_is_kept(few_left: Path) -> Non
         return len(found["phase"]), [str(one) for one in found["all_new_ns"]]
 
     assert rows({"phase": "1"}) == rows(None)
+
+
+def test_a_figure_of_a_later_handoff_has_no_times_of_another(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a flow that was done before the second handoff, the first one has a time."""
+    folder, table = tmp_path / "out", tmp_path / "x.csv"
+    text = """
+    end = "30 s"
+    links.a = { rate = "20 Mbit/s", delay = "10 ms" }
+    links.b = { rate = "20 Mbit/s", delay = "20 ms" }
+    flows.f = { size = "3 MB", scheme = "sack" }
+    handoffs = [{ at = "0.5 s", to = "b", gap = "0 s" }, { at = "2 s", to = "a", gap = "0 s" }]
+    """
+    (tmp_path / "two.toml").write_text(text)
+    words = ["sweep", str(tmp_path / "two.toml"), "--axis", "flows.f.size=2 MB,20 MB"]
+    words += ["--metric", "all_new_ns", "--phase", "2", "--out", str(folder)]
+    assert main(words) == 0
+    printed = Summary.of(Sweep.read(folder), folder).grouped
+    counted = [value for one in printed for value in one.counted.values()]
+    capsys.readouterr()
+    plot = ["plot", str(folder), "--kind", "median", "--csv", str(table)]
+    for more in ([], ["--y", "all_new_ns"], ["--y", "all_new_ns", "--where", "phase=2"]):
+        words = [*plot, *more, "--x", "flows.f.size", "--out", str(tmp_path / "x.svg")]
+        assert main(words) == 0
+        assert "1 of 2 flows were done with fewer new packets" in capsys.readouterr().err
+        (row,) = csv.DictReader(table.open())
+        assert (row["runs"], row["missing"]) == ("1", "0")
+        assert [float(row["median"])] == pytest.approx([one / 1e9 for one in counted])

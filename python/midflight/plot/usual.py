@@ -224,8 +224,8 @@ def usual_rows(
 
 
 def after_handoff(columns: Columns, value: str | None, phase: int | None) -> Columns:
-    """Return the rows of a time after a handoff or change, the first handoff for None, and the last
-    one of each flow that has none, as it lacks that time; of other measurements all.
+    """Return the rows of a time after a handoff or change, the first handoff for None, and of each
+    flow that has none the row before all of them, which lacks that time; of other measurements all.
     """
     from midflight.sweep_folder import AFTER
 
@@ -235,8 +235,9 @@ def after_handoff(columns: Columns, value: str | None, phase: int | None) -> Col
     # The rows of a flow are in the order of time.
     for row, (number, kind) in enumerate(zip(columns["phase"], columns["kind"], strict=True)):
         flow = tuple(str(columns[one][row]) for one in _OF_FLOW)
-        if not found.get(flow, (0, False))[1]:
-            found[flow] = row, kind == "handoff" if phase is None else str(number) == str(phase)
+        is_it = kind == "handoff" if phase is None else str(number) == str(phase)
+        if (is_it or kind == "start") and not found.get(flow, (0, False))[1]:
+            found[flow] = row, is_it
     return _only(columns, [row for row, _ in found.values()])
 
 
