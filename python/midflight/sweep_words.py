@@ -231,21 +231,25 @@ def _changes(known: Sequence[Comparison], among: int, way: Direction, size: _Siz
 
 
 def _where(some: Sequence[Comparison], every: Sequence[Comparison]) -> str:
-    """Where some changes are, if they are the first or the last ones over an axis of numbers."""
+    """Where some changes are, if they are at the least or the largest numbers of an axis."""
     from midflight.plot.common.style import labelled
-    from midflight.plot.results.axis import spaced
+    from midflight.plot.results.axis import axis_places, spaced
 
     axes = [[*dict.fromkeys(each)] for each in zip(*(one.values for one in every), strict=True)]
     varied = [place for place, values in enumerate(axes) if len(values) > 1]
     if not 1 < len(some) < len(every) or len(varied) != 1:
         return ""
-    place = varied[0]
-    if not all(value[:1].isdigit() for value in axes[place]):
+    axis = varied[0]
+    # The values of an axis may be in any order.
+    places, names, _ = axis_places(axes[axis], "")
+    if names is not None:
         return ""
-    first, last = (labelled(spaced(some[end].values[place])) for end in (0, -1))
-    if [*some] == [*every[: len(some)]]:
-        return f" (up to {last})"
-    return f" (from {first} on)" if [*some] == [*every[-len(some) :]] else ""
+    here = sorted((one.values[axis] for one in some), key=places.__getitem__)
+    others = [places[value] for value in axes[axis] if value not in here]
+    first, last = here[0], here[-1]
+    if places[last] < min(others):
+        return f" (up to {labelled(spaced(last))})"
+    return f" (from {labelled(spaced(first))} on)" if places[first] > max(others) else ""
 
 
 def _no_intervals(some: Sequence[Comparison]) -> str:

@@ -185,6 +185,26 @@ def test_changes_at_the_ends_of_an_axis_are_named() -> None:
     assert a == "a is faster in 2 of 4 combinations, by 50 %, and slower in 2, by 100 %"
 
 
+@pytest.mark.parametrize(
+    ("gaps", "places"),
+    [
+        (["0.1s", "500ms", "1s", "2s"], (" (up to 500 ms)", " (from 1 s on)")),
+        (["100ms", "40ms", "10ms", "5ms"], (" (from 40 ms on)", " (up to 10 ms)")),
+        (["100ms", "5ms", "10ms", "40ms"], ("", "")),
+        # Twice the same number, in both parts.
+        (["0.5s", "1s", "1000ms", "2s"], ("", "")),
+        (["4g", "5g", "6g", "7g"], ("", "")),
+    ],
+)
+def test_ends_of_an_axis_are_those_of_its_numbers(gaps: list[str], places: tuple[str, str]) -> None:
+    values = {"sack": [10, 10, 10, 10], "vho": [5, 5, 20, 20]}
+    made = {name: dict(zip(gaps, map(near, each), strict=True)) for name, each in values.items()}
+    first, last = places
+    assert [*change_lines(made_of(made))] == [
+        f"vho is faster in 2 of 4 combinations{first}, by 50 %, and slower in 2{last}, by 100 %"
+    ]
+
+
 def test_what_holds_for_all_values_is_said_once() -> None:
     values = {
         "sack": {"1s": [*near(10), NONE], "2s": [*near(10), NONE]},
