@@ -200,7 +200,8 @@ def _rounded(cells: Sequence[str], decimals: int) -> list[str]:
         # No number and no digit that is not 0: it stays as it is in a terminal, but shorter.
         if cell in _NO_NUMBER or (float(cell) and not round(float(cell), decimals)):
             return cell if cell in _NO_NUMBER else f"{float(cell):.2g}"
-        return f"{float(cell):.{decimals}f}"
+        # 0 has no sign.
+        return f"{float(cell) + 0.0:.{decimals}f}"
 
     return [rounded(one) for one in cells]
 

@@ -16,7 +16,7 @@ from browser import Browser, find_chromium
 from midflight import Sweep
 from midflight.cli import main
 from midflight.plot import figure_of, plot_axis, plot_spread
-from midflight.sweep_report import sweep_report_html
+from midflight.sweep_report import headed, sweep_report_html
 from midflight.sweep_results import compare, groups
 from midflight.sweep_summary import Summary
 from midflight.sweep_words import change_lines
@@ -69,6 +69,11 @@ def test_an_interval_without_ends_is_a_dash_that_is_explained() -> None:
     (_, line), (foot,) = made_lines(made), made.comparison_foot()
     assert line[-3:] == ["400.0", "-", "-"]
     assert "1 of 1 intervals of the percentage have no ends" in foot
+
+
+def test_zero_has_no_sign_in_a_table() -> None:
+    lines = headed([["flow", "difference"], ["a", "-0"], ["b", "-1.5"]])
+    assert [line[1] for line in lines[1:]] == ["0.000", "-1.500"]
 
 
 def test_without_a_pair_no_run_has_a_value() -> None:
