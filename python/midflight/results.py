@@ -77,7 +77,9 @@ def quantile(values: ArrayLike, q: float) -> float:
 
 
 def weighted_quantile(values: NDArray[Any], weights: NDArray[Any], share: float) -> float:
-    """The least of some values that this share of the weights have at most."""
+    """The least of some values that this share of the weights have at most; nan of no values."""
+    if not len(values):
+        return math.nan
     order = np.argsort(values)
     reached = np.cumsum(weights[order])
     place = int(np.searchsorted(reached, share * reached[-1]))

@@ -10,7 +10,14 @@ import pytest
 
 import midflight
 from midflight import Scenario
-from midflight.results import Columns, difference_ci, mean_ci, ratio_ci, t_quantile
+from midflight.results import (
+    Columns,
+    difference_ci,
+    mean_ci,
+    ratio_ci,
+    t_quantile,
+    weighted_quantile,
+)
 
 
 @pytest.mark.parametrize(
@@ -93,6 +100,11 @@ def test_the_bounds_of_a_ratio_are_where_the_difference_meets_zero() -> None:
 def test_a_ratio_to_what_may_be_zero_is_not_bounded() -> None:
     _, low, high = ratio_ci([1.0, 2.0, 3.0], [-1.0, 1.0, 0.5])
     assert (low, high) == (-math.inf, math.inf)
+
+
+def test_a_weighted_quantile_of_nothing_is_missing() -> None:
+    assert weighted_quantile(np.array([3.0, 1.0]), np.array([1.0, 3.0]), 0.5) == 1
+    assert math.isnan(weighted_quantile(np.array([]), np.array([]), 0.5))
 
 
 def test_tables_become_frames_of_pandas() -> None:
