@@ -288,7 +288,7 @@ class Columns:
         """The columns as a DataFrame; `MidflightError` if pandas is not installed."""
         frame = data_frame(self)
         if self.folder is not None:
-            frame.attrs[FOLDER] = str(self.folder)
+            frame.attrs[FOLDER] = str(self.folder.resolve())
         return frame
 
     def _values(self, name: str) -> list[Any]:

@@ -264,7 +264,8 @@ def test_reports_figures_and_python_separate_what_the_sweep_separated(tmp_path: 
     assert len(rows) == 4
     more = ["--kind", "median", "--by", "links.lte.delay"]
     # Those of both schemes.
-    assert len({row["line"] for row in drawn(folder, tmp_path, *more)}) == 4
+    lines = {(row[SCHEME], row["links.lte.delay"]) for row in drawn(folder, tmp_path, *more)}
+    assert len(lines) == 4
     # A folder of an earlier version does not say it.
     definition = json.loads((folder / "sweep.json").read_text())
     del definition["by"]
