@@ -280,11 +280,20 @@ class Summary:
         first = self.compared[0]
         text = f"No pair of runs against {first.baseline} is complete, so there is no difference"
         if any(one.done_before for one in self.compared):
-            return f"{text}: a run of each has no value."
+            lost = any(one.left_out for one in self.compared)
+            why = "in each a run has no value or a flow was" if lost else "a flow of each pair was"
+            return f"{text}: {why} {self.early_words}."
         end = " (--set end=TIME)" if for_terminal else ""
         later = f"; a later end of the runs{end} gives values."
         ended = [one.ended_words() for one in self.finished()]
         return f"{text}; {self.end_word} {', '.join(ended)}{later}"
+
+    @property
+    def early_words(self) -> str:
+        """Return in words which flows do not measure the handoff or change of the summary."""
+        phase = self.phase
+        which = "the handoff" if phase is None else f"handoff or change {phase}"
+        return done_early(self.metric, which)
 
     @property
     def end_word(self) -> str:
@@ -292,11 +301,13 @@ class Summary:
         return "finished:" if self.metric.endswith("_ns") else "with a value:"
 
     def finished(self, flow: str | None = None) -> list[Finished]:
-        """Return how many runs of each compared value have a value, of a flow or of all."""
+        """Return how many runs of each compared value have a value, of a flow or of all; nothing of
+        one whose flows were all done before the handoff.
+        """
         place = self.by.index(str(self.asked.compare))
         found: dict[str, Finished] = {}
         for one in self.grouped:
-            if flow in (None, one.flow):
+            if one.counted and flow in (None, one.flow):
                 name, runs = one.values[place], len(one.counted)
                 _, done, every = found.get(name, (name, 0, 0))
                 found[name] = Finished(name, done + runs - one.missing(), every + runs)
@@ -387,11 +398,10 @@ class Summary:
             texts.append(f"{left_out}; {self.file} has all, and --by AXES lists fewer.")
         early = sum(one.done_before for one in self.compared)
         if early:
-            which = "the handoff" if self.phase is None else f"handoff or change {self.phase}"
             pairs = early + sum(one.pairs + one.left_out for one in self.compared)
-            why = done_early(self.metric, which)
             texts.append(
-                f"{early} of {pairs} pairs are left out and counted apart: a flow was {why}."
+                f"{early} of {pairs} pairs are left out and counted apart: a flow was "
+                f"{self.early_words}."
             )
         if lost := sum(one.left_out for one in self.compared):
             pairs = sum(one.pairs + one.left_out for one in self.compared)

@@ -55,6 +55,9 @@ def best_lines(summary: Summary) -> Iterator[str]:
     place = summary.by.index(axis)
     sets: dict[tuple[str, ...], list[Group]] = {}
     for one in summary.grouped:
+        # Nothing is known of values whose flows were all done before the handoff.
+        if not one.counted:
+            continue
         others = (*one.values[:place], *one.values[place + 1 :])
         sets.setdefault((one.flow, *others), []).append(one)
     # Without any pair nothing is said of single ones.

@@ -24,10 +24,14 @@ NONE = float("nan")
 
 
 def made_of(
-    results: dict[str, dict[str, list[float]]], metric: str = "duration_ns", flow: str = "get"
+    results: dict[str, dict[str, list[float]]],
+    metric: str = "duration_ns",
+    flow: str = "get",
+    early: tuple[str, ...] = (),
+    phase: int | None = None,
 ) -> Summary:
     """The comparison of schemes with these values, in the metric's shown unit, at each gap, of a
-    run each.
+    run each; flows of `early` schemes were done before the handoff.
     """
     unit = METRICS[metric][1]
     rows = [
@@ -40,12 +44,12 @@ def made_of(
         for run, value in enumerate(values)
     ]
     by = [SCHEME, GAP]
-    grouped = groups(iter(rows), by, by, metric)
+    grouped = groups(iter(rows), by, by, metric, lambda row: row[SCHEME] in early)
     schemes, gaps = [*results], [*next(iter(results.values()))]
     asked: Any = type("Asked", (), {"compare": SCHEME, "axes": {SCHEME: schemes, GAP: gaps}})()
     compared = compare(grouped, by, SCHEME, schemes)
     nothing: Any = None
-    return Summary(asked, metric, by, grouped, compared, "x.csv", nothing, None)
+    return Summary(asked, metric, by, grouped, compared, "x.csv", nothing, phase)
 
 
 def near(value: float, count: int = 4) -> list[float]:
@@ -475,6 +479,28 @@ def test_without_a_complete_pair_it_is_said_which_runs_finished() -> None:
     assert "best in 1 of 2 combinations is bbr3" in said.lower()
     assert said.endswith("bbr3 in 8 of 20 runs, freeze in none of 20 runs")
     assert not any("without a complete pair" in one for one in made.comparison_foot())
+
+
+def test_values_with_only_early_flows_are_no_results() -> None:
+    values = {"sack": {"1s": near(5)}, "a": {"1s": near(1)}, "b": {"1s": near(10)}}
+    made = made_of(values, early=("a",))
+    assert [*best_lines(made)] == ["Best is sack: the fastest"]
+    assert [one.value for one in made.finished()] == ["sack", "b"]
+    # Of a single one that is left nothing is best.
+    assert [*best_lines(made_of(values, early=("a", "b")))] == []
+
+
+def test_without_a_pair_as_flows_are_early_it_is_said_so() -> None:
+    def said(other: float, phase: int | None = None) -> str:
+        values = {"sack": {"1s": near(5)}, "a": {"1s": near(1)}, "b": {"1s": [other] * 4}}
+        early = ("a", "b") if other == other else ("a",)
+        made = made_of(values, early=early, phase=phase)
+        return " ".join(made.comparison_head().split())
+
+    start = "No pair of runs against sack is complete, so there is no difference: "
+    assert said(1.0) == f"{start}a flow of each pair was done before the handoff."
+    assert said(1.0, 2) == f"{start}a flow of each pair was done before handoff or change 2."
+    assert said(NONE) == f"{start}in each a run has no value or a flow was done before the handoff."
 
 
 def test_few_runs_that_finish_are_not_clearly_faster() -> None:
