@@ -357,35 +357,53 @@ class Summary:
 
     def shown(self, most: int = MOST_LINES) -> list[Comparison | None]:
         """Return the comparisons that are listed: if there are too many, the first and the last of
-        each value, as many of each, and between them None.
+        each value of a flow, as many of each, and between them None.
         """
         # To leave out a few saves no room.
         if len(self.compared) <= most + most // 2:
             return [*self.compared]
-        counts = Counter(one.value for one in self.compared)
+        counts = Counter((one.flow, one.value) for one in self.compared)
         each = max(2, most // len(counts))
-        seen: Counter[str] = Counter()
+        seen: Counter[tuple[str, str]] = Counter()
         found: list[Comparison | None] = []
+        left_out: list[Comparison] = []
+
+        def close() -> None:
+            # Dots in the place of a single line save no room.
+            found.extend(left_out if len(left_out) < 2 else [None])
+            left_out.clear()
+
         for one in self.compared:
-            place = seen[one.value]
-            seen[one.value] += 1
-            if place < each - each // 2 or place >= counts[one.value] - each // 2:
+            key = one.flow, one.value
+            place = seen[key]
+            seen[key] += 1
+            if place < each - each // 2 or place >= counts[key] - each // 2:
+                close()
                 found.append(one)
-            elif not found or found[-1] is not None:
-                found.append(None)
+            else:
+                left_out.append(one)
+        close()
         return found
 
     def left_out_words(self, most: int = MOST_LINES) -> str:
-        """Return how many comparisons are not listed, and which; "" if all are."""
+        """Return how many comparisons are not listed, and, if one other axis varies, which; "" if
+        all are.
+        """
         there = {id(one) for one in self.shown(most)}
         left = [one for one in self.compared if id(one) not in there]
         if not left:
             return ""
-        # Of each flow and value those between the same ones are left out.
-        which = left[0].flow, left[0].value
-        mine = [", ".join(one.values) for one in left if (one.flow, one.value) == which]
-        ends = mine[0] if len(mine) == 1 else f"{mine[0]} to {mine[-1]}"
-        where = f" ({', '.join(self.others)}: {ends})" if self.others else ""
+        where = ""
+        varied = [place for place, key in enumerate(self.others) if len(self.asked.axes[key]) > 1]
+        if len(varied) == 1:
+            mine: dict[tuple[str, str], list[str]] = {}
+            for one in left:
+                mine.setdefault((one.flow, one.value), []).append(one.values[varied[0]])
+            some, *more = mine.values()
+            # Unless those of each flow and value are the same, there are no common ends.
+            if all(one == some for one in more):
+                ends = some[0] if len(some) == 1 else f"{some[0]} to {some[-1]}"
+                where = f" ({self.others[varied[0]]}: {ends})"
         return f'{len(left)} of {len(self.compared)} lines are left out where "..." is{where}'
 
     def comparison_foot(self, most: int = MOST_LINES) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from midflight.cli import main
 from midflight.results import mean_ci
 from midflight.sweep_results import Comparison, compare, groups, is_sample
+from midflight.sweep_summary import Summary
 
 SCHEME, AT = "flows.download.scheme", "handoffs.0.at"
 
@@ -91,6 +93,56 @@ def test_every_value_of_a_long_comparison_is_listed(
         '--by "queue" is not an axis (did you mean "links.cell.queue"?); expected'
         in capsys.readouterr().err
     )
+
+
+def made_summary(
+    schemes: list[str], others: dict[str, list[str]], flows: tuple[str, ...] = ("a",)
+) -> Summary:
+    """A comparison of many lines, in the order of a sweep whose first axis is the compared one."""
+    compare_by = "flows.*.scheme"
+    axes = {compare_by: schemes, **others}
+    rows = [
+        {"flow": flow, "entry": flow, "moves": "1", "run": "0", "digest": "", "duration_ns": "1e9"}
+        | dict(zip(axes, values, strict=True))
+        for values in product(*axes.values())
+        for flow in flows
+    ]
+    grouped = groups(iter(rows), [*axes], [*axes], "duration_ns")
+    asked: Any = type("Asked", (), {"compare": compare_by, "axes": axes})()
+    found = compare(grouped, [*axes], compare_by, schemes)
+    nothing: Any = None
+    return Summary(asked, "duration_ns", [*axes], grouped, found, "x.csv", nothing, None)
+
+
+def test_the_same_lines_of_each_flow_are_left_out() -> None:
+    delays = [f"{one}ms" for one in range(1, 31)]
+    made = made_summary(["sack", "vho"], {"links.l.delay": delays}, ("a", "b"))
+    shown = made.shown(24)
+    for flow in ("a", "b"):
+        listed = [one.values[0] for one in shown if one is not None and one.flow == flow]
+        assert listed == [*delays[:6], *delays[-6:]]
+    assert shown.count(None) == 1
+    assert made.left_out_words(24) == (
+        '36 of 60 lines are left out where "..." is (links.l.delay: 7ms to 24ms)'
+    )
+
+
+def test_ends_of_what_is_left_out_are_those_of_the_only_other_axis() -> None:
+    delays = [f"{one}ms" for one in range(1, 31)]
+    one, two = {"links.l.delay": delays, "links.l.rate": ["1mbps"]}, ["1mbps", "2mbps"]
+    said = made_summary(["sack", "vho", "enhanced"], one).left_out_words(24)
+    assert said.endswith(" is (links.l.delay: 7ms to 24ms)")
+    several = {"links.l.delay": delays, "links.l.rate": two}
+    assert made_summary(["sack", "vho"], several).left_out_words(24) == (
+        '36 of 60 lines are left out where "..." is'
+    )
+
+
+def test_a_single_line_is_not_left_out() -> None:
+    schemes = ["sack", *(f"s{one}" for one in range(20))]
+    made = made_summary(schemes, {"links.l.delay": ["1ms", "2ms", "3ms"]})
+    assert made.shown(24) == made.compared
+    assert not made.left_out_words(24)
 
 
 def made_rows(runs: int, seeds: str, value: Any) -> list[dict[str, str]]:
