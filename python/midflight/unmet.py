@@ -16,14 +16,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from midflight.run_tables import counted, plain_text, rows
-from midflight.sweep_folder import AFTER
 
 if TYPE_CHECKING:
     from midflight._core import PathChange, Plan, Table
     from midflight.sweep import Sweep
 
-__all__ = ["MET", "PathChanges", "Unmet", "UnmetRuns", "done_early", "met_handoff", "unmet_cells"]
+__all__ = [
+    "AFTER",
+    "MET",
+    "PathChanges",
+    "Unmet",
+    "UnmetRuns",
+    "done_early",
+    "met_handoff",
+    "unmet_cells",
+]
 
+#: The measurements that are taken after a handoff or change.
+AFTER = ("all_new_ns", "first_new_ns")
 #: The column of results that says whether a flow was not done before the handoff, or, for a time
 #: after the handoff, before it had that time.
 MET = "met_handoff"
