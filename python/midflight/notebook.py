@@ -161,7 +161,6 @@ def _results(sweep: Sweep, folder: Path) -> str:
     """Return which compared value is best, the first figure of a sweep's report, and the comparison
     that `midflight sweep` prints, or the quartiles if it compares nothing.
     """
-    from midflight.sweep_results import METRICS
     from midflight.sweep_summary import Summary
 
     try:
@@ -169,7 +168,7 @@ def _results(sweep: Sweep, folder: Path) -> str:
     except MidflightError as error:
         # Such as a policy that `Sweep.read` was not given.
         return _text(str(error))
-    words, unit = METRICS[summary.metric]
+    words, unit = summary.measured
     if summary.compared:
         head = f"{words[:1].upper()}{words[1:]}. {summary.comparison_head()}"
         cells: Sequence[Sequence[str]] = summary.comparison_lines(unit, most=_MOST_LINES)

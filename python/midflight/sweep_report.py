@@ -99,7 +99,7 @@ def sweep_report_html(
     from midflight.plot.results.tables import read_once
     from midflight.sweep import Sweep
     from midflight.sweep_folder import check_metric
-    from midflight.sweep_results import METRICS, check_has_tables
+    from midflight.sweep_results import check_has_tables
 
     check_metric(metric, None, "--")
     asked = Sweep.read(folder, policies=policies)
@@ -108,7 +108,7 @@ def sweep_report_html(
     summary = Summary.of(asked, folder, metric, check_by(by, asked, "--"))
     shown = summary.drawn(folder)
     scenario = json.loads(asked.scenario)
-    words, unit = METRICS[summary.metric]
+    words, unit = summary.measured
     definition = json.loads((folder / "sweep.json").read_text(encoding="utf-8"))
     with usual_of_folder(folder), read_once():
         heading, over, description = sweep_heading(asked)

@@ -191,11 +191,7 @@ class Summary:
 
     def text(self, folder: Path) -> str:
         """Return the summary as text."""
-        from midflight.sweep_results import METRICS
-
-        words, unit = METRICS[self.metric]
-        if self.phase is not None:
-            words = words.replace("the first handoff", f"handoff or change {self.phase}")
+        words, unit = self.measured
         files = ["flows.csv", "phases.csv", *([self.file] if self.compared else [])]
         lines = [
             f"{counted(self.asked.cells, 'cell')} in {folder}: {', '.join(files)}",
@@ -224,7 +220,7 @@ class Summary:
         """Return what does not measure the handoff, and what the tables leave out for that."""
         early = sum(len(one.early) for one in self.grouped)
         every = sum(len(one.runs) for one in self.grouped)
-        left_out = [f"Left out: {early} of {every} flows, which were {done_early(self.metric)}."]
+        left_out = [f"Left out: {early} of {every} flows, which were {self.early_words}."]
         is_left_out = early and not self.grouped[0].is_all_early
         return [*self.unmet.notes(), *(left_out if is_left_out else [])]
 
@@ -289,10 +285,19 @@ class Summary:
         return f"{text}; {self.end_word} {', '.join(ended)}{later}"
 
     @property
+    def measured(self) -> tuple[str, float]:
+        """What is measured in words, after the handoff or change of the summary, and its unit."""
+        from midflight.sweep_results import METRICS
+
+        words, unit = METRICS[self.metric]
+        if self.phase is not None:
+            words = words.replace("the first handoff", f"handoff or change {self.phase}")
+        return words, unit
+
+    @property
     def early_words(self) -> str:
-        """Return in words which flows do not measure the handoff or change of the summary."""
-        phase = self.phase
-        which = "the handoff" if phase is None else f"handoff or change {phase}"
+        """In words which flows do not measure the handoff or change of the summary."""
+        which = "the handoff" if self.phase is None else f"handoff or change {self.phase}"
         return done_early(self.metric, which)
 
     @property

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from midflight.percentiles import PERCENTILES
 from midflight.sweep_results import LEAST_WORDS, why_same
-from midflight.unmet import done_early
 
 if TYPE_CHECKING:
     from midflight.sweep_results import Comparison
@@ -117,7 +116,7 @@ def change_lines(summary: Summary) -> Iterator[str]:
             said = f"{way.subject(flow if several_flows else '', name)} {change}"
         why = _no_percentage(known, is_relative=is_relative)
         said += f" ({why})" if why and len(every) > 1 else ""
-        no_pairs = _without_pairs(every, summary.metric, name)
+        no_pairs = _without_pairs(every, summary, name)
         if not known:
             said, no_pairs = f"{said}{no_pairs.removeprefix(';')}", ""
         mean = sum(size.of(one) for one in known) / len(known) if known else 0.0
@@ -273,7 +272,7 @@ def _no_percentage(known: Sequence[Comparison], *, is_relative: bool) -> str:
     return f"no percentage: the mean of {labelled(spaced(known[0].baseline))} {is_zero} 0"
 
 
-def _without_pairs(every: Sequence[Comparison], metric: str, name: str) -> str:
+def _without_pairs(every: Sequence[Comparison], summary: Summary, name: str) -> str:
     """Say in how many combinations no pair counts, or only some, and why."""
     from midflight.plot.common.style import labelled
     from midflight.plot.results.axis import spaced
@@ -281,7 +280,7 @@ def _without_pairs(every: Sequence[Comparison], metric: str, name: str) -> str:
     def whole(one: Comparison) -> int:
         return one.pairs + one.left_out + one.done_before
 
-    ends = "did not finish" if metric.endswith("_ns") else "has no value"
+    ends = "did not finish" if summary.metric.endswith("_ns") else "has no value"
     baseline = labelled(spaced(every[0].baseline))
 
     def causes(some: Sequence[Comparison]) -> str:
@@ -292,7 +291,7 @@ def _without_pairs(every: Sequence[Comparison], metric: str, name: str) -> str:
         ]
         said = [f"{' or '.join(who)} {ends}"] if who else []
         if any(one.done_before for one in some):
-            said.append(f"flows were {done_early(metric)}")
+            said.append(f"flows were {summary.early_words}")
         return f": {' and '.join(said)}" if said else ""
 
     said = ""

@@ -18,6 +18,7 @@ from midflight.sweep_results import METRICS, compare, groups, is_negligible
 from midflight.sweep_summary import Summary, per_cent
 from midflight.sweep_verdict import _best, _First, best_lines
 from midflight.sweep_words import change_lines, direction_of
+from midflight.unmet import Unmet
 
 SCHEME, GAP = "flows.get.scheme", "handoffs.0.gap"
 NONE = float("nan")
@@ -501,6 +502,16 @@ def test_without_a_pair_as_flows_are_early_it_is_said_so() -> None:
     assert said(1.0) == f"{start}a flow of each pair was done before the handoff."
     assert said(1.0, 2) == f"{start}a flow of each pair was done before handoff or change 2."
     assert said(NONE) == f"{start}in each a run has no value or a flow was done before the handoff."
+
+
+def test_sentences_on_early_flows_name_the_handoff_of_the_numbers() -> None:
+    values = {"sack": {"1s": near(5)}, "a": {"1s": near(1)}, "b": {"1s": near(10)}}
+    for phase, which in ((None, "the handoff"), (2, "handoff or change 2")):
+        made = made_of(values, "all_new_ns", early=("a",), phase=phase)
+        early = f"done with fewer new packets after {which}"
+        assert [*change_lines(made)][-1] == f"a: no pair counts: flows were {early}"
+        made.unmet = Unmet()
+        assert made.unmet_notes() == [f"Left out: 4 of 12 flows, which were {early}."]
 
 
 def test_few_runs_that_finish_are_not_clearly_faster() -> None:
