@@ -11,9 +11,9 @@ from typing import Any
 
 from midflight import MidflightError
 from midflight.refusal import refusal
-from midflight.unmet import AFTER
 
 __all__ = [
+    "AFTER",
     "TABLES",
     "check_metric",
     "comparison_file",
@@ -27,6 +27,8 @@ TABLES = ("flows", "phases")
 COMPARISON = "comparison"
 #: What is printed of the tables of a sweep, and drawn unless something else is asked for.
 _PRINTED = ("compare", "metric", "phase", "by")
+#: The measurements that are taken after a handoff or change.
+AFTER = ("all_new_ns", "first_new_ns")
 
 
 def shard_cells_of(folder: Path) -> int | None:

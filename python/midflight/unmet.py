@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from midflight.sweep import Sweep
 
 __all__ = [
-    "AFTER",
     "MET",
     "PathChanges",
     "Unmet",
@@ -32,8 +31,6 @@ __all__ = [
     "unmet_cells",
 ]
 
-#: The measurements that are taken after a handoff or change.
-AFTER = ("all_new_ns", "first_new_ns")
 #: The column of results that says whether a flow was not done before the handoff, or, for a time
 #: after the handoff, before it had that time.
 MET = "met_handoff"
@@ -151,6 +148,8 @@ class PathChanges:
 
         Without a number it is the first handoff.
         """
+        from midflight.sweep_folder import AFTER
+
         if row["finished_ns"] == "":
             return False
         if metric in AFTER and row[metric] != "":
@@ -173,6 +172,7 @@ def met_handoff(
     """
     from midflight._core import MidflightError
     from midflight.sweep import Sweep
+    from midflight.sweep_folder import AFTER
 
     if not {"cell", "finished_ns"} <= set(columns):
         return None

@@ -203,8 +203,7 @@ def usual_rows(
     Others keep all rows.
     """
     from midflight.plot.results.tables import folder_of
-    from midflight.sweep_folder import read_definition
-    from midflight.unmet import AFTER
+    from midflight.sweep_folder import AFTER, read_definition
 
     folder = folder_of(source)
     is_phases = shown.value in AFTER and {"phase", "kind"} <= {*columns}
@@ -228,7 +227,7 @@ def after_handoff(columns: Columns, value: str | None, phase: int | None) -> Col
     """Return the rows of a time after a handoff or change, the first handoff for None, and of each
     flow that has none the row before all of them, which lacks that time; of other measurements all.
     """
-    from midflight.unmet import AFTER
+    from midflight.sweep_folder import AFTER
 
     if value not in AFTER or not {"cell", "run", "flow", "phase", "kind"} <= {*columns}:
         return columns

@@ -104,8 +104,8 @@ from midflight.plot.usual import (
 )
 from midflight.refusal import names_arguments, refusal
 from midflight.results import quartiles
+from midflight.sweep_folder import AFTER
 from midflight.sweep_results import SEED, is_sample
-from midflight.unmet import AFTER
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
