@@ -282,11 +282,10 @@ def label_panels(
         rows = [axes.get_subplotspec() for axes, _, _ in panels]
         last = max(n for n, one in enumerate(rows) if one is None or one.rowspan.start == 0)
         place = rows[last]
-        grid = None if place is None else place.get_gridspec()
         # Beside a row that is not full there is nothing to end with.
-        is_short = grid is not None and place is not None and place.colspan.stop < grid.ncols
-        at = 0 if is_short else last
-        drawn = panels[at][0].set_title(detail, loc="left" if is_short else "right", **_CAPTION)
+        is_short = place is not None and place.colspan.stop < place.get_gridspec().ncols
+        first = panels[0 if is_short else last][0]
+        drawn = first.set_title(detail, loc="left" if is_short else "right", **_CAPTION)
         if any(axes.get_title() for axes, _, _ in panels):
             # Above the names of the panels.
             raised = ScaledTranslation(0, 11 / 72, figure.dpi_scale_trans)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -89,12 +88,12 @@ def _along(points: NDArray[Any], reach: float) -> NDArray[np.float64]:
 
 def _filled(corners: NDArray[Any], point: float) -> NDArray[Any]:
     """Corners with points between each and the next one."""
-    parts = [corners[-1:]]
-    for first, last in pairwise(corners):
-        far = float(np.hypot(*(last - first)))
-        count = int(far / (_STEP_PT * point)) + 1 if np.isfinite(far) else 1
-        parts.append(first + np.linspace(0, 1, count, endpoint=False)[:, None] * (last - first))
-    return np.concatenate(parts)
+    steps = np.diff(corners, axis=0)
+    far = np.hypot(*steps.T) / (_STEP_PT * point)
+    counts = np.where(np.isfinite(far), far, 0).astype(int) + 1
+    at = np.repeat(np.arange(len(steps)), counts)
+    shares = (np.arange(len(at)) - (np.cumsum(counts) - counts)[at]) / counts[at]
+    return np.concatenate([corners[-1:], corners[at] + shares[:, None] * steps[at]])
 
 
 def _has_arrows(panel: Axes) -> bool:

@@ -203,8 +203,9 @@ def usual_of_folder(source: object) -> AbstractContextManager[None]:
     asked = _definition(source)
     if asked is None:
         return usually({})
-    labels = {**usual_of_axes(asked["scenario"], asked["axes"]), **_plain_of(asked)}
-    return usually({**labels, **_counted(asked)}, asked["axes"].values())
+    of_axes = usual_of_axes(asked["scenario"], asked["axes"])
+    labels = {**of_axes, **_plain_of(asked), **_counted(asked)}
+    return usually(labels, asked["axes"].values())
 
 
 def _counted(asked: Mapping[str, Any]) -> Mapping[str, str]:

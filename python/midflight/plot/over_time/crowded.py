@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from midflight.plot.over_time.curves import Draw, Panel, Values
-from midflight.plot.over_time.marks import EVENTS, GROUPS
+from midflight.plot.over_time.marks import EVENTS, GROUPS, TIMEOUTS
 from midflight.plot.over_time.room import Room
 
 __all__ = ["MOST_ROWS", "with_room", "without_many", "without_overlaps"]
@@ -16,7 +16,6 @@ __all__ = ["MOST_ROWS", "with_room", "without_many", "without_overlaps"]
 #: How far apart marks in a row are at least, in sizes of their kind. Timeouts are few and large:
 #: nearer ones are drawn, and counted.
 _APART = 1.2
-_TIMEOUTS: Sequence[Draw] = ("timeout", "spurious")
 _TIMEOUTS_APART = 0.9
 #: The least length of a step that stands alone, in points.
 _LEAST_STEP_PT = 1.0
@@ -42,15 +41,14 @@ def without_overlaps(panel: Panel, room: Room) -> Panel:
     curves = []
     is_sequence = panel.kind == "sequence" and len({one.look for one in panel.curves}) > 1
     for one in panel.curves:
-        if is_sequence and one.draw in EVENTS and not one.in_row:
-            # Those of a burst would be a blob at which neither lines nor marks are seen.
-            kept = _apart(one.time_s, _APART * EVENTS[one.draw].size * room.point_s)
-            one = replace(one, time_s=one.time_s[kept], value=one.value[kept])
-        if one.in_row and one.draw in EVENTS:
-            is_timeout = one.draw in _TIMEOUTS
+        if one.draw in EVENTS and (one.in_row or is_sequence):
+            # Those of a burst in a sequence would be a blob at which neither lines nor marks are
+            # seen.
+            is_timeout = one.in_row and one.draw in TIMEOUTS
             apart = _TIMEOUTS_APART if is_timeout else _APART
             kept = _apart(one.time_s, apart * EVENTS[one.draw].size * room.point_s)
-            count = 0 if is_timeout and one.look not in crowded else len(one.time_s)
+            is_counted = one.in_row and (not is_timeout or one.look in crowded)
+            count = len(one.time_s) if is_counted else 0
             one = replace(one, time_s=one.time_s[kept], value=one.value[kept], events=count)
         curves.append(one)
     return replace(panel, curves=curves)
@@ -58,7 +56,7 @@ def without_overlaps(panel: Panel, room: Room) -> Panel:
 
 def _are_crowded(panel: Panel, look: int | None, room: Room) -> bool:
     """Whether timeouts of a line, of both kinds, cover each other."""
-    mine = [one for one in panel.curves if one.in_row and one.draw in _TIMEOUTS]
+    mine = [one for one in panel.curves if one.in_row and one.draw in TIMEOUTS]
     times = [one.time_s for one in mine if one.look == look]
     at = np.sort(np.concatenate([np.empty(0), *times]))
     return bool((np.diff(at) < _APART * EVENTS["timeout"].size * room.point_s).any())

@@ -12,7 +12,6 @@ from midflight.plot.over_time.applications import cycle_of
 from midflight.plot.over_time.curves import (
     Values,
     WatchedRun,
-    each_line,
     inside,
     longest,
     nice,
@@ -65,22 +64,17 @@ def usual_interval(
     runs: Sequence[WatchedRun], window: tuple[float, float], width_in: float
 ) -> Usual:
     """The usual interval of means of a figure of this width."""
-    lines = sum(len(one.flows) for one in runs)
-    most = width_in * (_MOST_PER_IN, _MOST_OF_TWO, _MOST_OF_SEVERAL)[min(lines, 3) - 1]
+    flows = [(run, flow) for run in runs for flow in run.flows]
+    most = width_in * (_MOST_PER_IN, _MOST_OF_TWO, _MOST_OF_SEVERAL)[min(len(flows), 3) - 1]
     usual = _of_links(runs, window, width_in * _PER_IN, most)
-    lengths = (run.segments.get(flow.flow) for run, flow, _ in each_line(runs))
-    segments = sorted({one for one in lengths if one})
+    segments = sorted({one for run, flow in flows if (one := run.segments.get(flow.flow))})
     shown_s = min(window[1], longest(runs).end_ns / NS_PER_S) - window[0]
-    cycles = [cycle_of(flow) for run, flow, _ in each_line(runs) if run.workload_of(flow) == "web"]
+    cycles = [cycle_of(flow) for run, flow in flows if run.workload_of(flow) == "web"]
     narrow_s = _LEAST_SEGMENT_IN / width_in * shown_s
     usual = _of_whole_segments(segments, usual, narrow_s)
     of_cycles = _of_cycles(max(cycles, default=0.0), usual, narrow_s, shown_s)
-    of_frames = (
-        run.calls[flow.flow].interval_s
-        for run, flow, _ in each_line(runs)
-        if flow.flow in run.calls
-    )
-    found = _of_whole_frames(max(of_frames, default=0.0), of_cycles)
+    frames = [run.calls[flow.flow].interval_s for run, flow in flows if flow.flow in run.calls]
+    found = _of_whole_frames(max(frames, default=0.0), of_cycles)
     # A queue that is full and empty in each segment of a video would be a comb.
     has_segments = len(segments) > 0 and usual >= segments[0]
     return Usual(found, has_segments or of_cycles > usual)
@@ -135,17 +129,19 @@ def _trips(
     flows that send `in_bursts`.
     """
     least = _LEAST_USE * (window[1] - window[0])
-    for begin, end in _uses(run, window):
-        for flow in run.flows if end - begin >= least else ():
-            seen = inside(flow.times("rtt_sample") / NS_PER_S, (begin, end))
-            if seen.stop > seen.start:
-                trips = flow.values("rtt_sample")[seen]
-                trip = float(trips.min())
-                if not in_bursts:
-                    yield trip
-                elif _has_bursts(run, flow, (begin, end), trip):
-                    # That of most of them, with what bursts wait for each other.
-                    yield float(np.median(trips))
+    uses = [(begin, end) for begin, end in _uses(run, window) if end - begin >= least]
+    for flow in run.flows:
+        at, every = flow.times("rtt_sample") / NS_PER_S, flow.values("rtt_sample")
+        for use in uses:
+            trips = every[inside(at, use)]
+            if not len(trips):
+                continue
+            trip = float(trips.min())
+            if not in_bursts:
+                yield trip
+            elif _has_bursts(run, flow, use, trip):
+                # That of most of them, with what bursts wait for each other.
+                yield float(np.median(trips))
 
 
 def _has_bursts(run: WatchedRun, flow: History, use: tuple[float, float], trip: float) -> bool:

@@ -7,7 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from midflight.plot.over_time.curves import Curve, Values, WatchedRun, averaged, held_in
+from midflight.plot.over_time.curves import (
+    Curve,
+    Values,
+    WatchedRun,
+    averaged,
+    held_in,
+    longest,
+)
 from midflight.plot.over_time.history import NS_PER_S
 
 __all__ = ["paths_of", "rate_in_use", "rates_of"]
@@ -29,7 +36,7 @@ def paths_of(runs: Sequence[WatchedRun]) -> list[WatchedRun]:
         )
         for run in runs
     ]
-    return [max(runs, key=lambda one: one.end_ns)] if len({*paths}) == 1 else list(runs)
+    return [longest(runs)] if len({*paths}) == 1 else list(runs)
 
 
 def _differ(runs: Sequence[WatchedRun], window: tuple[float, float]) -> bool:
@@ -55,9 +62,9 @@ def rates_of(runs: Sequence[WatchedRun], window: tuple[float, float], edges: Val
     if not differ:
         # Its first mean is over a whole interval, as those of the lines are.
         begin = min([window[0], *edges[:1].tolist()])
-        longest = max(runs, key=lambda one: one.end_ns)
-        exact = rate_in_use(longest, (begin, window[1]))
-        rate = _without_outages(averaged(exact, edges), longest)
+        run = longest(runs)
+        exact = rate_in_use(run, (begin, window[1]))
+        rate = _without_outages(averaged(exact, edges), run)
         return [replace(rate, exact=(exact.time_s, exact.value))]
     found = [
         replace(rate_in_use(run, window), look=run.looks[0], scheme=run.scheme) for run in runs

@@ -18,7 +18,17 @@ from midflight.plot.over_time.curves import Curve, Draw
 from midflight.plot.over_time.history import NS_PER_S, History
 from midflight.refusal import refusal
 
-__all__ = ["EVENTS", "GROUPS", "PLAYBACK", "STALL", "Event", "check_marks", "marker_of", "timeouts"]
+__all__ = [
+    "EVENTS",
+    "GROUPS",
+    "PLAYBACK",
+    "STALL",
+    "TIMEOUTS",
+    "Event",
+    "check_marks",
+    "marker_of",
+    "timeouts",
+]
 
 
 class Event(NamedTuple):
@@ -57,7 +67,7 @@ GROUPS: Mapping[str, Sequence[Draw]] = {
     "ecn": ("marked",),
     "timeouts": ("timeout", "spurious", "stalled"),
 }
-_TIMEOUTS: Sequence[Draw] = ("timeout", "spurious")
+TIMEOUTS: Sequence[Draw] = ("timeout", "spurious")
 #: What the legend calls the time in which nothing arrives around timeouts.
 STALL = "nothing arrives"
 #: What it calls the stall of a video.
@@ -113,7 +123,7 @@ def timeouts(
     found = []
     at, details = flow.times("rto") / NS_PER_S, np.array(flow.details("rto"), dtype=str)
     shown = (at >= window[0]) & (at <= window[1])
-    for draw in _TIMEOUTS:
+    for draw in TIMEOUTS:
         label = EVENTS[draw].label
         time = at[shown & ((details == "spurious") == (draw == "spurious"))]
         if len(time):

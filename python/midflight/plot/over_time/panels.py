@@ -451,8 +451,8 @@ def _figure(
         show_time(grid[0], window)
         styles = styles_of(looks)
         # What the band, or the axis, tells needs no entry, and no line style.
-        nameless = {*dict(unnamed_entries(each, room))}
-        of_queues = _names_of_queues(runs, panels, nameless, has_band=has_band)
+        unnamed = dict(unnamed_entries(each, room))
+        of_queues = _names_of_queues(runs, panels, unnamed, has_band=has_band)
         entries: dict[str, Any] = {}
         bands: dict[str, Any] = {}
         for row, run in enumerate(each if has_band else ()):
@@ -460,7 +460,7 @@ def _figure(
             draw_band(grid[0], run, room, (row, len(each)), look)
             bands |= draw_handovers(grid[0], run, room, (row, len(each)))
         if has_band:
-            bands = dict(unnamed_entries(each, room)) | bands
+            bands = unnamed | bands
         # The scale is that of all values.
         cut_at = [top if peaks else 0.0 for top, peaks in zip(tops, off, strict=True)]
         parts = map(without_lone_peaks, panels, cut_at)

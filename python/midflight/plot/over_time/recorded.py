@@ -127,9 +127,8 @@ def recording_figure(
             # These look the same: the panels say what their line is.
             told = {_ALIKE} if "up" in entries else {"down", _ALIKE}
             for axes in grid:
-                (way, *_) = [one for one in axes.get_legend_handles_labels()[1] if one in told] or [
-                    ""
-                ]
+                labels = axes.get_legend_handles_labels()[1]
+                way = next((one for one in labels if one in told), "")
                 axes.set_title(way, loc="left", fontsize=SMALL_PT, color="0.35", pad=2)
             entries = {name: one for name, one in entries.items() if name not in told}
         ways = ("down", "up", _ALIKE)

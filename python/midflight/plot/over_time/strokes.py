@@ -13,7 +13,7 @@ from midflight.plot.common.style import Look, is_paper, lighter, text_width
 from midflight.plot.over_time.crowded import with_room
 from midflight.plot.over_time.curves import Curve, Draw, Panel
 from midflight.plot.over_time.history import NS_PER_S
-from midflight.plot.over_time.marks import EVENTS, GROUPS, STALL, Event, marker_of
+from midflight.plot.over_time.marks import EVENTS, GROUPS, STALL, TIMEOUTS, Event, marker_of
 from midflight.plot.over_time.panel_scales import SPANS
 from midflight.plot.over_time.room import MOST_VECTORS, Room, draw_dots, widened
 from midflight.plot.over_time.together import LINE_PT, LineStyle
@@ -51,7 +51,7 @@ _TIMEOUTS = "timeouts"
 #: What the rows of marks are counted as, and the size of these letters.
 _COUNTED: Sequence[tuple[Sequence[Draw], str]] = (
     (GROUPS["losses"], "lost"),
-    (("timeout", "spurious"), _TIMEOUTS),
+    (TIMEOUTS, _TIMEOUTS),
     (GROUPS["acks"], "ACKs lost"),
     (GROUPS["ecn"], "marked"),
     (GROUPS["retransmissions"], "sent again"),

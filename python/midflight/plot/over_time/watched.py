@@ -348,9 +348,10 @@ def panels_of(
     curves, unless they `may_lack` them.
     """
     check_interval(interval_s, window, longest(runs).end_ns / NS_PER_S)
-    usual = usual_interval(runs, window, width_in)
-    interval = interval_s or usual.length_s
-    is_fixed = interval_s is not None or usual.is_fixed
+    if interval_s is None:
+        interval, is_fixed = usual_interval(runs, window, width_in)
+    else:
+        interval, is_fixed = interval_s, True
     marked = check_marks(marks)
     left_out = {
         draw
