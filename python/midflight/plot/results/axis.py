@@ -63,6 +63,7 @@ from midflight.plot.results.medians import (
 from midflight.plot.results.panel_grid import Grid
 from midflight.plot.results.quartiles import mark_endless
 from midflight.plot.results.rows import (
+    compared_name,
     counted_as,
     early_words,
     is_key,
@@ -119,7 +120,6 @@ __all__ = [
     "axis_figure",
     "axis_places",
     "axis_rows",
-    "compared_name",
     "kept_words",
     "lines_name",
     "name_categories",
@@ -316,7 +316,7 @@ def axis_data(
         axis=(x, unit),
         measure=(y, unit_of(y)[0]),
         counted=(counted := counted_as(columns, rows, {x, *by})),
-        pooled=pooled_words(columns, y, {x, *by}, kept, counted=counted),
+        pooled=pooled_words(columns, y, {x, *by}, kept, counted=counted, rows=rows),
         early=early_words(columns, found_rows, y, by),
         remark=kept_words(columns, {x, *by}, kept),
         where=kept_text(kept),
@@ -329,12 +329,6 @@ def lines_name(by: Sequence[str], columns: Columns) -> str:
     """The quantity of the names of lines; for a comparison the compared axis."""
     first, *others = (column_name(compared_name(name, columns)) for name in by or [""])
     return ", ".join((first, *map(within_text, others)))
-
-
-def compared_name(name: str, columns: Columns) -> str:
-    """The compared axis for the values of a comparison; the names of other columns as they are."""
-    compared = {str(one) for one in columns.get("compared", ())} if name == "value" else ()
-    return next(iter(compared)) if len(compared) == 1 else name
 
 
 def axes_of(columns: Columns) -> list[str]:
@@ -355,16 +349,20 @@ def pooled_axes(
     kept: Mapping[str, Sequence[str]],
     *,
     with_samples: bool = False,
+    rows: Sequence[int] | None = None,
 ) -> list[tuple[str, int]]:
-    """Return the axes that a figure pools, and their numbers of values at one of its points.
+    """Return the axes that a figure pools, and their numbers of values at one of its points; its
+    `rows` are searched for if they are not known.
 
     As in the summary of a sweep, samples (`is_sample`) are named only if they are asked for. An
     axis that has one value at each point, such as one that changes with a shown one, is not pooled.
     """
     if any(name not in columns for name in (measured, *kept)):
         return []
-    rows = rows_of(columns, measured, kept, shown).shown
-    points = [tuple(str(columns[name][row]) for name in columns if name in shown) for row in rows]
+    if rows is None:
+        rows = rows_of(columns, measured, kept, shown).shown
+    names = [name for name in columns if name in shown]
+    points = [tuple(str(columns[name][row]) for name in names) for row in rows]
     # Beside an axis stand its numbers, as handoffs.0.gap_ns.
     shown = {*shown, *(name.rpartition("_")[0] for name in shown if name)}
     found = []
@@ -396,15 +394,16 @@ def pooled_words(
     kept: Mapping[str, Sequence[str]],
     *,
     counted: str = "",
+    rows: Sequence[int] | None = None,
 ) -> str:
     """The note of a figure on axes and flows that it pools in the rows that are kept. Seeds are not
     named if their runs are `counted`.
     """
-    pooled = pooled_axes(columns, measured, shown, kept, with_samples=True)
+    pooled = pooled_axes(columns, measured, shown, kept, with_samples=True, rows=rows)
     pooled = [one for one in pooled if not (counted == "runs" and one[0] == SEED)]
     named = [f"{count} {plural_name(name)}" for name, count in pooled]
     words = [f"pooled: {', '.join(named)}"] if named else []
-    flows = pooled_flows(columns, measured, shown, kept)
+    flows = pooled_flows(columns, measured, shown, kept, rows=rows)
     if len(flows) > _MOST_FLOWS:
         words.append(f"{len(flows)} flows together")
     elif len(flows) > 1:
@@ -417,18 +416,24 @@ def pooled_flows(
     measured: str,
     shown: set[str | None],
     kept: Mapping[str, Sequence[str]],
+    *,
+    rows: Sequence[int] | None = None,
 ) -> list[str]:
     """Return the flows that share points of a figure; flows with schemes of their own do not, if
     these have lines.
     """
     if any(name not in columns for name in ("flow", measured, *kept)):
         return []
-    rows = rows_of(columns, measured, kept, shown).shown
+    if rows is None:
+        rows = rows_of(columns, measured, kept, shown).shown
+    names = [name for name in columns if name in shown]
     points: dict[tuple[str, ...], dict[str, None]] = {}
     for row in rows:
-        point = tuple(str(columns[name][row]) for name in columns if name in shown)
+        point = tuple(str(columns[name][row]) for name in names)
         points.setdefault(point, {})[str(columns["flow"][row])] = None
     together = {flow for flows in points.values() if len(flows) > 1 for flow in flows}
+    if not together:
+        return []
     return [flow for flow in measured_flows(columns, measured, kept) if flow in together]
 
 

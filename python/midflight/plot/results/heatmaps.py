@@ -27,7 +27,6 @@ from midflight.plot.common.style import (
     style,
 )
 from midflight.plot.results.axis import (
-    compared_name,
     kept_words,
     lines_name,
     place_title,
@@ -65,6 +64,7 @@ from midflight.plot.results.maps import (
 )
 from midflight.plot.results.rows import (
     Rows,
+    compared_name,
     counted_as,
     early_words,
     kept_text,
@@ -157,7 +157,7 @@ def heatmap_of(
         places, names, unit = side_by_side(ordered(columns, rows, name, kept), name)
         sides.append(_Side(places, names, (name, unit), compared_name(name, columns)))
     counted = counted_as(columns, rows, {x, y, *by})
-    pooled = pooled_words(columns, value, {x, y, *by}, kept, counted=counted)
+    pooled = pooled_words(columns, value, {x, y, *by}, kept, counted=counted, rows=rows)
     words: dict[str, Any] = {"remark": kept_words(columns, {x, y, *by}, kept, pooled)}
     words["where"] = kept_text(kept)
     unsure: Sequence[int] = ()

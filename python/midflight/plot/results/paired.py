@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 
 from midflight._core import MidflightError
 from midflight.plot.common.style import SERIES
-from midflight.plot.results.axis import compared_name
 from midflight.plot.results.compared import CHANGES, is_number, is_same, usual_change, why_empty
-from midflight.plot.results.rows import kept_rows, kept_values
+from midflight.plot.results.rows import compared_name, kept_rows, kept_values
 from midflight.plot.results.tables import Columns, TableSource, read_columns
 from midflight.plot.results.unfinished import joined
 from midflight.plot.usual import MOST_MAPS, Shown, is_sweep, places_of

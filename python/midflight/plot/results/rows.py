@@ -21,6 +21,7 @@ from midflight.unmet import MET, done_early
 
 __all__ = [
     "Rows",
+    "compared_name",
     "counted_as",
     "early_words",
     "is_key",
@@ -120,12 +121,16 @@ def is_key(name: str) -> bool:
     return "." in name or name in _PLAIN_KEYS
 
 
+def compared_name(name: str, columns: Columns) -> str:
+    """The compared axis for the values of a comparison; the names of other columns as they are."""
+    compared = {str(one) for one in columns.get("compared", ())} if name == "value" else ()
+    return next(iter(compared)) if len(compared) == 1 else name
+
+
 def selection_words(
     kept: Mapping[str, Sequence[str]], shown: Collection[str | None], columns: Columns
 ) -> Iterator[str]:
     """Yield in words what rows are kept by, but for the columns that a figure shows."""
-    from midflight.plot.results.axis import compared_name
-
     for name, values in kept.items():
         if name in shown:
             # The places of an axis and the names of lines and maps have these.
@@ -211,9 +216,10 @@ def measured_rows(columns: Columns, rows: Sequence[int], measured: str) -> list[
     """
     of = WORKLOAD_OF.get(measured)
     if "entry" in columns and "flow" in columns:
-        names = {name: columns[name] for name in ("flow", "entry")}
-        asks = [is_requests({name: names[name][row] for name in names}) for row in rows]
-        rows = [row for row, asking in zip(rows, asks, strict=True) if not asking] or rows
+        flows = [(columns["flow"][row], columns["entry"][row]) for row in rows]
+        # There are many rows of few flows.
+        asks = {one: is_requests({"flow": one[0], "entry": one[1]}) for one in {*flows}}
+        rows = [row for row, flow in zip(rows, flows, strict=True) if not asks[flow]] or rows
     if of is None or "workload" not in columns:
         return list(rows)
     return [row for row in rows if text_of(columns["workload"][row]) == of]

@@ -33,7 +33,6 @@ from midflight.plot.results.alike import alike
 from midflight.plot.results.axis import (
     axis_places,
     check_is_measured,
-    compared_name,
     kept_words,
     lines_name,
     name_categories,
@@ -68,6 +67,7 @@ from midflight.plot.results.paired import (
 )
 from midflight.plot.results.panels import panels_figure, panels_of_changes
 from midflight.plot.results.rows import (
+    compared_name,
     counted_as,
     early_words,
     kept_text,
@@ -404,7 +404,7 @@ def _lines(
             detail = "; ".join(filter(None, words))
     if kind == "box" and misses and not detail.startswith("no boxes: "):
         detail += f"; {arrow_words(drawn, is_of_runs=detail.startswith('no boxes'))}"
-    pooled = pooled_words(columns, value, {x, *by, *taken}, kept, counted=counted)
+    pooled = pooled_words(columns, value, {x, *by, *taken}, kept, counted=counted, rows=rows)
     detail = "; ".join(filter(None, (detail, pooled)))
     shares = kind == "cdf"
     return Spread(
