@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv as csv_files
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -162,8 +162,9 @@ def results_of(source: TableSource) -> TableSource:
     return source
 
 
-#: The tables that are read for one figure or report, by their files and measurements.
-_READ: ContextVar[dict[tuple[str, str], Columns] | None] = ContextVar("read", default=None)
+#: The tables that are read for one figure or report, by their files, and those of measurements by
+#: their sources and these.
+_READ: ContextVar[dict[tuple[str, ...], Columns] | None] = ContextVar("read", default=None)
 
 
 @contextmanager
@@ -184,19 +185,28 @@ def read_columns(source: str | Path, y: str) -> Columns:
 
     Of a percentile (`midflight.percentiles`) they are those of the entries of flows.
     """
+    return _known((str(source), y), lambda: _read_columns(Path(source), y))
+
+
+def _known(key: tuple[str, ...], read: Callable[[], Columns]) -> Columns:
+    """Return the table with a key, which is read if it is not known."""
     known = _READ.get()
     if known is None:
-        return _read_columns(source, y)
-    if (key := (str(source), y)) not in known:
-        known[key] = _read_columns(source, y)
+        return read()
+    if key not in known:
+        known[key] = read()
     return known[key]
 
 
-def _read_columns(source: str | Path, y: str) -> Columns:
-    place = Path(source)
-    if not place.is_dir():
-        columns = _read_table(place)
-        return percentile_columns(columns, y) if is_percentile(columns, y) else columns
+def _read_columns(place: Path, y: str) -> Columns:
+    if place.is_dir():
+        return _with_met(place, _columns_in(place, y), y)
+    columns = _read_table(place)
+    return percentile_columns(columns, y) if is_percentile(columns, y) else columns
+
+
+def _columns_in(place: Path, y: str) -> Columns:
+    """Return the columns of the table in a folder of results which has a measurement."""
     seen: list[str] = []
     for name in TABLES:
         for suffix in (".parquet", ".csv"):
@@ -207,7 +217,7 @@ def _read_columns(source: str | Path, y: str) -> Columns:
             if is_percentile(columns, y):
                 columns = percentile_columns(columns, y)
             if y in columns:
-                return _with_met(place, columns, y)
+                return columns
             seen += [one for one in columns if one not in seen]
             break
     if not seen:
@@ -234,7 +244,7 @@ def _with_ends(place: Path, columns: Columns) -> Columns:
     """The columns of phases in a folder, with the ends of their flows."""
     if not {*_FLOW} <= {*columns}:
         return columns
-    flows = read_columns(place, _END)
+    flows = _columns_in(place, _END)
     of = [tuple(map(str, one)) for one in zip(*(flows[name] for name in _FLOW), strict=True)]
     ends = dict(zip(of, flows[_END], strict=True))
     each = zip(*(columns[name] for name in _FLOW), strict=True)
@@ -330,6 +340,10 @@ def _has_pyarrow() -> bool:
 
 def _read_table(file: Path) -> Columns:
     """Return the columns of a CSV or Parquet file."""
+    return _known((str(file),), lambda: _read_file(file))
+
+
+def _read_file(file: Path) -> Columns:
     try:
         columns = _read_parquet(file) if file.suffix == ".parquet" else _read_csv(file)
     except (ValueError, IndexError, csv_files.Error) as error:
