@@ -45,9 +45,12 @@ def remarks_of(
 
 def equal_runs(plans: Iterable[Plan]) -> str:
     """Return a note if these scenarios have several runs, which are equal, as nothing is random."""
-    each = [*plans]
-    runs = max((json.loads(one.canonical)["runs"] for one in each), default=1)
-    if runs == 1 or any(one.has_chance for one in each):
+    runs = 1
+    for one in plans:
+        if one.has_chance:
+            return ""
+        runs = max(runs, json.loads(one.canonical)["runs"])
+    if runs == 1:
         return ""
     return (
         f"all {runs} runs are equal: nothing is random in this scenario (losses, reordering, cross "

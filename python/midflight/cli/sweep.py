@@ -164,6 +164,7 @@ def sweep(
       midflight sweep operators --by flows.download.scheme --metric all_new_ns --out pairs
       midflight sweep wifi-to-lte --axis links.lte.delay="15ms:45ms:5ms" --out delays --json
     """
+    from midflight import _core
     from midflight.sweep import SHARD_CELLS, Sweep, plans_of_flows
     from midflight.sweep_folder import check_metric
 
@@ -199,7 +200,8 @@ def sweep(
     noted += idle_notes_of(json.loads(one.canonical) for one in plans)
     if equal_runs([plan]) and asked.cells <= MOST_CHECKED:
         # An axis may have losses.
-        noted.append(equal_runs(map(asked.plan, range(asked.cells))))
+        document = _core.Document(asked.scenario)
+        noted.append(equal_runs(asked.plan(cell, document) for cell in range(asked.cells)))
     for one in filter(None, noted):
         note(one)
     if forecast:
