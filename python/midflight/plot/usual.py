@@ -170,9 +170,11 @@ def _usual_measure(folder: Path, asked: Mapping[str, Any], table: Columns | None
         # The usual metric is found in rows of text.
         check_has_tables(folder, *([] if usual is None else ["flows.parquet"]))
         return usual or main_metrics(read_flows(folder))[0]
+    if usual in table:
+        return str(usual)
     has_text = all((folder / f"{name}.csv").is_file() for name in ("flows", "phases"))
-    usual_ones = [usual, *(main_metrics(read_flows(folder)) if has_text else ()), *METRICS]
-    return next((one for one in usual_ones if one in table), None)
+    others = [*(main_metrics(read_flows(folder)) if has_text else ()), *METRICS]
+    return next((one for one in others if one in table), None)
 
 
 def maps_instead(
@@ -185,6 +187,8 @@ def maps_instead(
     from midflight.plot.results.axis import pooled_axes
     from midflight.plot.results.rows import kept_values
 
+    # The measurement is known.
+    asked = asked._replace(value=shown.value)
     maps = usual_shown(source, "heatmap", asked, has_by=False, where=where)
     kept = kept_values(columns, where)
     pools = pooled_axes(columns, str(shown.value), {shown.x, *shown.by}, kept)
