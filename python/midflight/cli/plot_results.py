@@ -64,7 +64,7 @@ def _plot_results(
     from midflight.plot.results.rows import kept_values
     from midflight.plot.results.spread import spread_figure, spread_of, spread_rows
     from midflight.plot.results.tables import check_is_table, read_columns
-    from midflight.plot.usual import Shown, maps_instead, usual_rows, usual_shown
+    from midflight.plot.usual import Shown, asks_phases, maps_instead, usual_rows, usual_shown
 
     measured = value
     if kind != "heatmap":
@@ -119,8 +119,7 @@ def _plot_results(
     samples = samples_of(source, columns)
     check_is_apart(source, columns, {"--x": x, "--y": y if kind == "heatmap" else None}, samples)
     every, columns = columns, usual_rows(columns, source, asked, shown, kept)
-    asks_phases = {"phase", "kind"} & {asked.x, asked.y, *asked.by, *kept}
-    is_after = columns is not every and not asks_phases
+    is_after = columns is not every and not asks_phases(asked, kept)
     phases = {*map(str, columns["phase"])} - {"0"} if is_after else set()
     kept = kept_values(columns, by_value(columns, kept))
     sides = {x, y} if kind == "heatmap" else {x}

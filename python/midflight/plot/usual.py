@@ -25,6 +25,7 @@ __all__ = [
     "MOST_MAPS",
     "Shown",
     "after_handoff",
+    "asks_phases",
     "free_axes",
     "is_sweep",
     "maps_instead",
@@ -195,6 +196,11 @@ def maps_instead(
     return maps if None not in (maps.x, maps.y) and pools else None
 
 
+def asks_phases(asked: Shown, where: Collection[str]) -> bool:
+    """Whether phases are asked for: shown, told apart, or what rows are kept by."""
+    return bool({"phase", "kind"} & {asked.x, asked.y, *asked.by, *where})
+
+
 def usual_rows(
     columns: Columns,
     source: TableSource,
@@ -211,20 +217,19 @@ def usual_rows(
 
     folder = folder_of(source)
     is_phases = shown.value in AFTER and {"phase", "kind"} <= {*columns}
-    if not is_phases or folder is None or not is_sweep(folder):
+    if not is_phases or folder is None or not (folder / "sweep.json").is_file():
         return columns
     phases = (where or {}).get("phase", ())
     one = [phases] if isinstance(phases, str | int) else [*phases]
-    others = {asked.x, asked.y, *asked.by, *(key for key in where or {} if key != "phase")}
     is_there = len(one) == 1 and str(one[0]) in {*map(str, columns["phase"])} - {"0"}
-    if is_there and not {"phase", "kind"} & others:
+    if is_there and not asks_phases(asked, {*(where or {})} - {"phase"}):
         # Flows that were done before this phase are counted as where none is asked for.
         found = after_handoff(columns, shown.value, int(one[0]))
         return {**found, "phase": [one[0]] * len(found["phase"])}
-    if {"phase", "kind"} & {asked.x, asked.y, *asked.by, *(where or {})}:
+    if asks_phases(asked, where or {}):
         # Nothing is before the first phase.
         return _only(columns, [row for row, kind in enumerate(columns["kind"]) if kind != "start"])
-    return after_handoff(columns, shown.value, read_definition(Path(folder))["phase"])
+    return after_handoff(columns, shown.value, read_definition(folder)["phase"])
 
 
 def after_handoff(columns: Columns, value: str | None, phase: int | None) -> Columns:
