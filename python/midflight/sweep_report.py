@@ -332,7 +332,7 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
     from midflight.plot.results.heatmaps import shared_layout
     from midflight.plot.results.paired import lacks_pairs, paired_maps, paired_shown, separated_axes
     from midflight.plot.results.spread import spread_figure, spread_of
-    from midflight.plot.results.tables import read_columns
+    from midflight.plot.results.tables import only_rows, read_columns
     from midflight.plot.usual import after_handoff, free_axes, usual_by
     from midflight.sweep_results import is_sample
 
@@ -352,7 +352,8 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
     if len(by) > 1 and _lines(columns, by) > len(SERIES):
         # Values that are compared are not pooled: the figures are of one flow.
         first = str(columns["flow"][0])
-        columns, by = _only(columns, [one == first for one in columns["flow"]]), by[1:]
+        some = (row for row, one in enumerate(columns["flow"]) if one == first)
+        columns, by = only_rows(columns, some), by[1:]
         of = f"{of} of {first}"
     if _lines(columns, by) > len(SERIES):
         by = []
@@ -468,22 +469,15 @@ def _change_words(shown: Shown) -> str:
     return "change against" if shown.value == "ratio" else "difference from"
 
 
-def _only(columns: Columns, keep: Sequence[bool]) -> Columns:
-    """The rows that are kept."""
-    return {
-        name: [value for value, is_kept in zip(values, keep, strict=True) if is_kept]
-        for name, values in columns.items()
-    }
-
-
 def _measured(columns: Columns, metric: str) -> Columns:
     """The rows of the mobile node's flows that the metric is made of (`measured_rows`)."""
     from midflight.plot.results.rows import measured_rows
+    from midflight.plot.results.tables import only_rows
 
+    rows: Sequence[int] = range(len(columns["flow"]))
     if "moves" in columns:
-        columns = _only(columns, [str(one) == "1" for one in columns["moves"]])
-    rows = {*measured_rows(columns, range(len(columns["flow"])), metric)}
-    return _only(columns, [row in rows for row in range(len(columns["flow"]))])
+        rows = [row for row in rows if str(columns["moves"][row]) == "1"]
+    return only_rows(columns, measured_rows(columns, rows, metric))
 
 
 def _most_runs(columns: Columns, names: Sequence[str]) -> int:

@@ -197,7 +197,7 @@ def _plot_results(
 def is_value(name: str) -> bool:
     """Whether a column has a measurement, or a change of it, and not the values of an axis."""
     from midflight.plot.common.names import is_measured
-    from midflight.plot.results.compared import CHANGES
+    from midflight.plot.results.tables import CHANGES
 
     return name in CHANGES or is_measured(name)
 

@@ -39,8 +39,6 @@ __all__ = [
     "usual_shown",
 ]
 
-#: What tells the flows of a sweep's runs apart.
-_OF_FLOW = ("cell", "run", "flow")
 #: The panels of a run whose links follow recordings.
 _OF_RECORDINGS = ("throughput", "queue", "delay")
 
@@ -212,7 +210,7 @@ def usual_rows(
     that the sweep has, unless phases are asked for, and then those after each handoff or change.
     Others keep all rows.
     """
-    from midflight.plot.results.tables import folder_of
+    from midflight.plot.results.tables import folder_of, only_rows
     from midflight.sweep_folder import AFTER, read_definition
 
     folder = folder_of(source)
@@ -228,7 +226,8 @@ def usual_rows(
         return {**found, "phase": [one[0]] * len(found["phase"])}
     if asks_phases(asked, where or {}):
         # Nothing is before the first phase.
-        return _only(columns, [row for row, kind in enumerate(columns["kind"]) if kind != "start"])
+        some = (row for row, kind in enumerate(columns["kind"]) if kind != "start")
+        return only_rows(columns, some)
     return after_handoff(columns, shown.value, read_definition(folder)["phase"])
 
 
@@ -236,22 +235,19 @@ def after_handoff(columns: Columns, value: str | None, phase: int | None) -> Col
     """Return the rows of a time after a handoff or change, the first handoff for None, and of each
     flow that has none the row before all of them, which lacks that time; of other measurements all.
     """
+    from midflight.plot.results.tables import OF_FLOW, only_rows
     from midflight.sweep_folder import AFTER
 
-    if value not in AFTER or not {"cell", "run", "flow", "phase", "kind"} <= {*columns}:
+    if value not in AFTER or not {*OF_FLOW, "phase", "kind"} <= {*columns}:
         return columns
     found: dict[tuple[str, ...], tuple[int, bool]] = {}
     # The rows of a flow are in the order of time.
     for row, (number, kind) in enumerate(zip(columns["phase"], columns["kind"], strict=True)):
-        flow = tuple(str(columns[one][row]) for one in _OF_FLOW)
+        flow = tuple(str(columns[one][row]) for one in OF_FLOW)
         is_it = kind == "handoff" if phase is None else str(number) == str(phase)
         if (is_it or kind == "start") and not found.get(flow, (0, False))[1]:
             found[flow] = row, is_it
-    return _only(columns, [row for row, _ in found.values()])
-
-
-def _only(columns: Columns, rows: Sequence[int]) -> Columns:
-    return {name: [values[row] for row in rows] for name, values in columns.items()}
+    return only_rows(columns, (row for row, _ in found.values()))
 
 
 def usual_kinds(source: object, flows: Sequence[str] = ()) -> Sequence[str]:

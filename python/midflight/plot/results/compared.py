@@ -15,7 +15,7 @@ from midflight.plot.common.names import column_name, with_unit
 from midflight.plot.results.axis import shown_number, spaced, unit_of
 from midflight.plot.results.rows import text_of
 from midflight.plot.results.scales import WIDE
-from midflight.plot.results.tables import Columns
+from midflight.plot.results.tables import CHANGES, Columns
 from midflight.plot.results.unfinished import joined, unfinished_words
 from midflight.refusal import refusal
 from midflight.sweep_results import METRICS, are_averaged, has_no_spread, is_negligible
@@ -23,7 +23,6 @@ from midflight.sweep_results import same_words as why_same
 from midflight.unmet import done_early
 
 __all__ = [
-    "CHANGES",
     "FEW",
     "MEANS",
     "UNSURE",
@@ -48,9 +47,7 @@ __all__ = [
     "why_no_change",
 ]
 
-#: The measurement of a comparison: the change in per cent, and that in the unit of the metric.
-_RATIO, _DIFFERENCE = "ratio", "difference"
-CHANGES = (_RATIO, _DIFFERENCE)
+_RATIO, _DIFFERENCE = CHANGES
 #: Columns of a comparison that are an interval already: those of its ends, or of half its width.
 _ENDS: Mapping[str, Sequence[str]] = {
     "ratio": ("ratio_low", "ratio_high"),

@@ -6,7 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from midflight.plot.results.tables import Columns, TableSource, folder_of, table_columns
+from midflight.plot.results.tables import (
+    CHANGES,
+    OF_FLOW,
+    Columns,
+    TableSource,
+    folder_of,
+    table_columns,
+)
 from midflight.results import Columns as Table
 from midflight.sweep_folder import read_definition
 from midflight.sweep_tables import column_kind, read_table
@@ -17,9 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["axes_in", "sweep_of", "usual_source"]
 
 #: What tells the rows of a table of results apart.
-_ROW = ("cell", "run", "flow", "phase")
-#: Measurements of the comparison in the folder.
-_CHANGES = ("ratio", "difference")
+_ROW = (*OF_FLOW, "phase")
 
 
 def sweep_of(source: TableSource) -> Path | None:
@@ -57,7 +62,7 @@ def usual_source(
     """
     folder = sweep_of(source)
     is_table = folder is not None and not isinstance(source, str | Path)
-    if folder is None or not is_table or asked.value not in (None, *_CHANGES):
+    if folder is None or not is_table or asked.value not in (None, *CHANGES):
         return source
     names = {asked.x, asked.y, *asked.by, *(where or {})} - {None}
     return folder if _is_whole(source, folder, names) else source
@@ -71,7 +76,7 @@ def _is_whole(source: TableSource, folder: Path, names: Iterable[str | None]) ->
         return True
     columns = table_columns(source)
     file = folder / f"{'phases' if 'phase' in columns else 'flows'}.csv"
-    if not file.is_file() or not {"cell", "run", "flow"} <= {*columns}:
+    if not file.is_file() or not {*OF_FLOW} <= {*columns}:
         return False
     table = read_table(file, read_definition(folder)["axes"])
     known = [name for name in table.column_names if name in columns]

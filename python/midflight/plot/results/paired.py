@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 from midflight._core import MidflightError
 from midflight.plot.common.style import SERIES
-from midflight.plot.results.compared import CHANGES, is_number, is_same, usual_change, why_empty
+from midflight.plot.results.compared import is_number, is_same, usual_change, why_empty
 from midflight.plot.results.rows import compared_name, kept_rows, kept_values
-from midflight.plot.results.tables import Columns, TableSource, read_columns
+from midflight.plot.results.tables import CHANGES, Columns, TableSource, only_rows, read_columns
 from midflight.plot.results.unfinished import joined
 from midflight.plot.usual import MOST_MAPS, Shown, is_sweep, places_of
 from midflight.refusal import refusal
@@ -311,7 +311,7 @@ def _kept(columns: Columns, where: Mapping[str, str | Sequence[str]] | None) -> 
     if not {*(where or {})} <= {*columns}:
         return None
     rows = kept_rows(columns, len(columns[_RATIO]), kept_values(columns, where))
-    return {name: [values[row] for row in rows] for name, values in columns.items()}
+    return only_rows(columns, rows)
 
 
 def paired_maps_of(

@@ -19,10 +19,13 @@ if TYPE_CHECKING:
     from midflight._core import MidflightError
 
 __all__ = [
+    "CHANGES",
+    "OF_FLOW",
     "Columns",
     "TableSource",
     "columns_of",
     "missing_column",
+    "only_rows",
     "read_columns",
     "read_once",
     "results_of",
@@ -39,8 +42,10 @@ TableSource: TypeAlias = str | Path | Columns | Any
 
 #: Tables of a folder of results, in the order in which they are searched for a measurement.
 TABLES = ("flows", "phases")
-#: Measurements of comparisons only.
-_COMPARED = ("ratio", "difference")
+#: The measurements of a comparison: the change in per cent, and that in the unit of the metric.
+CHANGES = ("ratio", "difference")
+#: What tells the flows of a sweep's runs apart.
+OF_FLOW = ("cell", "run", "flow")
 
 
 def columns_of(source: TableSource, measured: str) -> Columns:
@@ -61,6 +66,12 @@ def columns_of(source: TableSource, measured: str) -> Columns:
     if measured and measured not in columns:
         _check_is_here(folder, columns, measured)
     return _with_met(folder, columns, measured)
+
+
+def only_rows(columns: Columns, rows: Iterable[int]) -> Columns:
+    """Return the columns of a table with these rows only."""
+    rows = [*rows]
+    return {name: [values[row] for row in rows] for name, values in columns.items()}
 
 
 def _check_is_here(folder: Path, columns: Columns, measured: str) -> None:
@@ -222,13 +233,13 @@ def _columns_in(place: Path, y: str) -> Columns:
             break
     if not seen:
         raise _no_results(place)
-    if y in _COMPARED:
+    if y in CHANGES:
         raise _only_compared(place, y, seen)
     raise missing_column("--y or --value", y, seen)
 
 
-#: When a flow was done, a column of the table of flows; and what a flow is told apart by.
-_END, _FLOW = "finished_ns", ("cell", "run", "flow")
+#: When a flow was done, a column of the table of flows.
+_END = "finished_ns"
 
 
 def _with_met(place: Path, columns: Columns, measured: str) -> Columns:
@@ -242,12 +253,12 @@ def _with_met(place: Path, columns: Columns, measured: str) -> Columns:
 
 def _with_ends(place: Path, columns: Columns) -> Columns:
     """The columns of phases in a folder, with the ends of their flows."""
-    if not {*_FLOW} <= {*columns}:
+    if not {*OF_FLOW} <= {*columns}:
         return columns
     flows = _columns_in(place, _END)
-    of = [tuple(map(str, one)) for one in zip(*(flows[name] for name in _FLOW), strict=True)]
+    of = [tuple(map(str, one)) for one in zip(*(flows[name] for name in OF_FLOW), strict=True)]
     ends = dict(zip(of, flows[_END], strict=True))
-    each = zip(*(columns[name] for name in _FLOW), strict=True)
+    each = zip(*(columns[name] for name in OF_FLOW), strict=True)
     return {**columns, _END: [ends.get(tuple(map(str, one))) for one in each]}
 
 
