@@ -328,9 +328,10 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
     """
     from midflight.plot.common.names import column_name
     from midflight.plot.common.style import SERIES, figure_bytes, labelled
-    from midflight.plot.results.axis import axis_data, axis_figure, pooled_axes
+    from midflight.plot.results.axis import axis_data, axis_figure
     from midflight.plot.results.heatmaps import shared_layout
     from midflight.plot.results.paired import lacks_pairs, paired_maps, paired_shown, separated_axes
+    from midflight.plot.results.pooled import pooled_axes
     from midflight.plot.results.spread import spread_figure, spread_of
     from midflight.plot.results.tables import only_rows, read_columns
     from midflight.plot.usual import after_handoff, free_axes, usual_by
@@ -431,8 +432,8 @@ def _maps(
     """
     from midflight.plot.common.names import column_name
     from midflight.plot.common.style import labelled
-    from midflight.plot.results.axis import pooled_words
     from midflight.plot.results.heatmaps import map_colours, map_of
+    from midflight.plot.results.pooled import pooled_words
     from midflight.plot.results.rows import measured_flows
     from midflight.plot.results.spread import spread_of
     from midflight.plot.usual import MOST_MAPS, usual_maps

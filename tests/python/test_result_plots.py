@@ -24,9 +24,9 @@ from midflight.plot.results.axis import (
     axis_data,
     axis_figure,
     plot_axis,
-    pooled_axes,
 )
 from midflight.plot.results.maps import decimals
+from midflight.plot.results.pooled import pooled_axes
 from midflight.plot.results.rows import kept_values
 from midflight.plot.results.spread import plot_spread, spread_figure, spread_of, spread_rows
 from midflight.plot.results.tables import read_columns

@@ -45,8 +45,6 @@ def _plot_results(
         axis_data,
         axis_figure,
         axis_rows,
-        pooled_axes,
-        pooled_flows,
     )
     from midflight.plot.results.medians import has_few_medians
     from midflight.plot.results.paired import (
@@ -61,6 +59,7 @@ def _plot_results(
         source_of,
         values_kept_words,
     )
+    from midflight.plot.results.pooled import pooled_axes, pooled_flows
     from midflight.plot.results.rows import kept_values
     from midflight.plot.results.spread import spread_figure, spread_of, spread_rows
     from midflight.plot.results.tables import check_is_table, read_columns

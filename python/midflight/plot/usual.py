@@ -88,7 +88,7 @@ def usual_shown(
 
     if (folder := sweep_of(source)) is None:
         return shown
-    from midflight.plot.results.axis import pooled_axes
+    from midflight.plot.results.pooled import pooled_axes
     from midflight.plot.results.rows import kept_values, measured_flows
     from midflight.plot.results.tables import columns_of, table_columns
     from midflight.sweep_folder import read_definition
@@ -183,7 +183,7 @@ def maps_instead(
     these are missing: runs that finish at some values are not pooled with those that do not. None
     if the medians pool none.
     """
-    from midflight.plot.results.axis import pooled_axes
+    from midflight.plot.results.pooled import pooled_axes
     from midflight.plot.results.rows import kept_values
 
     # The measurement is known.

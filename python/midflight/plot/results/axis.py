@@ -19,7 +19,7 @@ import numpy as np
 from midflight.plot.common.coincide import widths_of_joined
 from midflight.plot.common.figure import Dress, check_dress, label_axes, write_figure
 from midflight.plot.common.line_looks import few_entries, line_looks, line_named_by, schemes_apart
-from midflight.plot.common.names import SCALES, column_name, plural_name, with_unit, within_text
+from midflight.plot.common.names import SCALES, column_name, with_unit, within_text
 from midflight.plot.common.options import as_names, check_is_seen
 from midflight.plot.common.place_scale import LINEAR, LOG, PlaceScale
 from midflight.plot.common.plain import usual_of_folder
@@ -61,15 +61,14 @@ from midflight.plot.results.medians import (
     quartiles_over,
 )
 from midflight.plot.results.panel_grid import Grid
+from midflight.plot.results.pooled import pooled_words
 from midflight.plot.results.quartiles import mark_endless
 from midflight.plot.results.rows import (
     compared_name,
     counted_as,
     early_words,
-    is_key,
     kept_text,
     kept_values,
-    measured_flows,
     ordered,
     over_words,
     rows_of,
@@ -106,7 +105,6 @@ from midflight.plot.usual import (
 from midflight.refusal import names_arguments, refusal
 from midflight.results import quartiles
 from midflight.sweep_folder import AFTER
-from midflight.sweep_results import SEED, is_sample
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -115,7 +113,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AxisData",
-    "axes_of",
     "axis_data",
     "axis_figure",
     "axis_places",
@@ -125,8 +122,6 @@ __all__ = [
     "name_categories",
     "place_title",
     "plot_axis",
-    "pooled_axes",
-    "pooled_flows",
     "shown_number",
     "spaced",
     "unit_of",
@@ -145,8 +140,6 @@ _UNITS: Sequence[Mapping[str, float]] = (
 _QUANTITY = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-z/%]*)\s*")
 #: Words before a number.
 _WORDS = re.compile(r"(?:[A-Za-z][\w-]*\s+)+(?=[-+.\d])")
-#: Flows that are taken together are named up to this number.
-_MOST_FLOWS = 3
 #: The room between two numbers below an axis, and the height of a name, in points.
 _TICKS_APART_PT, _NAME_PT = 5.0, 8.0
 _USUAL_IN = (COLUMN_IN * 1.25, 2.9)
@@ -331,53 +324,6 @@ def lines_name(by: Sequence[str], columns: Columns) -> str:
     return ", ".join((first, *map(within_text, others)))
 
 
-def axes_of(columns: Columns) -> list[str]:
-    """Return the columns of a table that are axes of a sweep, without their numbers."""
-
-    def is_number(name: str) -> bool:
-        axis, _, unit = name.rpartition("_")
-        return bool(unit) and axis in columns
-
-    keys = (name for name in columns if is_key(name))
-    return [name for name in keys if not is_number(name)]
-
-
-def pooled_axes(
-    columns: Mapping[str, Sequence[Any]],
-    measured: str,
-    shown: set[str | None],
-    kept: Mapping[str, Sequence[str]],
-    *,
-    with_samples: bool = False,
-    rows: Sequence[int] | None = None,
-) -> list[tuple[str, int]]:
-    """Return the axes that a figure pools, and their numbers of values at one of its points; its
-    `rows` are searched for if they are not known.
-
-    As in the summary of a sweep, samples (`is_sample`) are named only if they are asked for. An
-    axis that has one value at each point, such as one that changes with a shown one, is not pooled.
-    """
-    if any(name not in columns for name in (measured, *kept)):
-        return []
-    if rows is None:
-        rows = rows_of(columns, measured, kept, shown).shown
-    names = [name for name in columns if name in shown]
-    points = [tuple(str(columns[name][row]) for name in names) for row in rows]
-    # Beside an axis stand its numbers, as handoffs.0.gap_ns.
-    shown = {*shown, *(name.rpartition("_")[0] for name in shown if name)}
-    found = []
-    for name in axes_of(columns):
-        if (is_sample(name) and not with_samples) or name in (*shown, measured):
-            continue
-        values: dict[tuple[str, ...], set[str]] = {}
-        for point, row in zip(points, rows, strict=True):
-            values.setdefault(point, set()).add(str(columns[name][row]))
-        count = max(map(len, values.values()), default=0)
-        if count > 1:
-            found.append((name, count))
-    return found
-
-
 def kept_words(
     columns: Columns, shown: set[str | None], kept: Mapping[str, Sequence[str]], *more: str
 ) -> str:
@@ -385,56 +331,6 @@ def kept_words(
     words = [*selection_words(kept, shown, columns), *filter(None, more)]
     first, *others = words or [""]
     return "; ".join((first[:1].upper() + first[1:], *map(within_text, others)))
-
-
-def pooled_words(
-    columns: Columns,
-    measured: str,
-    shown: set[str | None],
-    kept: Mapping[str, Sequence[str]],
-    *,
-    counted: str = "",
-    rows: Sequence[int] | None = None,
-) -> str:
-    """The note of a figure on axes and flows that it pools in the rows that are kept. Seeds are not
-    named if their runs are `counted`.
-    """
-    pooled = pooled_axes(columns, measured, shown, kept, with_samples=True, rows=rows)
-    pooled = [one for one in pooled if not (counted == "runs" and one[0] == SEED)]
-    named = [f"{count} {plural_name(name)}" for name, count in pooled]
-    words = [f"pooled: {', '.join(named)}"] if named else []
-    flows = pooled_flows(columns, measured, shown, kept, rows=rows)
-    if len(flows) > _MOST_FLOWS:
-        words.append(f"{len(flows)} flows together")
-    elif len(flows) > 1:
-        words.append(f"flows {' and '.join(flows)} together")
-    return "; ".join(words)
-
-
-def pooled_flows(
-    columns: Mapping[str, Sequence[Any]],
-    measured: str,
-    shown: set[str | None],
-    kept: Mapping[str, Sequence[str]],
-    *,
-    rows: Sequence[int] | None = None,
-) -> list[str]:
-    """Return the flows that share points of a figure; flows with schemes of their own do not, if
-    these have lines.
-    """
-    if any(name not in columns for name in ("flow", measured, *kept)):
-        return []
-    if rows is None:
-        rows = rows_of(columns, measured, kept, shown).shown
-    names = [name for name in columns if name in shown]
-    points: dict[tuple[str, ...], dict[str, None]] = {}
-    for row in rows:
-        point = tuple(str(columns[name][row]) for name in names)
-        points.setdefault(point, {})[str(columns["flow"][row])] = None
-    together = {flow for flows in points.values() if len(flows) > 1 for flow in flows}
-    if not together:
-        return []
-    return [flow for flow in measured_flows(columns, measured, kept) if flow in together]
 
 
 def check_is_measured(columns: Columns, rows: Sequence[int], name: str, option: str) -> None:

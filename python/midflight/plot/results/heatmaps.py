@@ -30,7 +30,6 @@ from midflight.plot.results.axis import (
     kept_words,
     lines_name,
     place_title,
-    pooled_words,
     shown_number,
 )
 from midflight.plot.results.compared import (
@@ -62,6 +61,7 @@ from midflight.plot.results.maps import (
     letters_pt,
     number_words,
 )
+from midflight.plot.results.pooled import pooled_words
 from midflight.plot.results.rows import (
     Rows,
     compared_name,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 from midflight.plot.common.names import plural_name, short_name
-from midflight.plot.results.axis import axes_of
+from midflight.plot.results.pooled import axes_of
 from midflight.plot.results.rows import over_words, text_of
 from midflight.plot.results.tables import Columns
 from midflight.sweep_results import SEED, Chance, sample_places

@@ -12,7 +12,8 @@ from midflight.plot.common.coincide import marker_share
 from midflight.plot.common.names import plural_name, short_name
 from midflight.plot.common.place_scale import LINEAR, LOG
 from midflight.plot.common.style import Look
-from midflight.plot.results.axis import pooled_words, spaced
+from midflight.plot.results.axis import spaced
+from midflight.plot.results.pooled import pooled_words
 from midflight.plot.results.rows import counted_as, ordered, over_words, text_of
 from midflight.plot.results.scales import WIDE, place_limits, set_log
 from midflight.plot.results.spread_data import Spread, known_of

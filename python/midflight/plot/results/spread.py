@@ -37,7 +37,6 @@ from midflight.plot.results.axis import (
     lines_name,
     name_categories,
     place_title,
-    pooled_words,
     shown_number,
 )
 from midflight.plot.results.box_words import arrow_words, box_words
@@ -66,6 +65,7 @@ from midflight.plot.results.paired import (
     source_of,
 )
 from midflight.plot.results.panels import panels_figure, panels_of_changes
+from midflight.plot.results.pooled import pooled_words
 from midflight.plot.results.rows import (
     compared_name,
     counted_as,
