@@ -172,7 +172,7 @@ def headed(cells: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
     """
     from midflight.plot.common.names import column_name
     from midflight.plot.common.style import labelled
-    from midflight.plot.results.axis import spaced
+    from midflight.plot.results.axis import shown_value
 
     head = [labelled(column_name(one)) if "." in one else one for one in cells[0]]
     columns = {place: each for place, (_, *each) in enumerate(zip(*cells, strict=True))}
@@ -181,7 +181,7 @@ def headed(cells: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
         decimals = _decimals(one for place in places for one in columns[place])
         columns |= {place: _rounded(columns[place], decimals) for place in places}
     rest = zip(*columns.values(), strict=True)
-    lines = [head, *([labelled(spaced(one)) for one in line] for line in rest)]
+    lines = [head, *([shown_value(one) for one in line] for line in rest)]
     if len({line[0] for line in lines[1:]}) == 1:
         # The only flow needs no column.
         lines = [line[1:] for line in lines]
@@ -306,11 +306,11 @@ def _joined(text: str) -> str:
 def _axis_cells(asked: Sweep) -> Sequence[Sequence[str]]:
     from midflight.plot.common.names import column_name
     from midflight.plot.common.style import labelled
-    from midflight.plot.results.axis import spaced
+    from midflight.plot.results.axis import shown_value
 
     lines = []
     for key, values in asked.axes.items():
-        values = [labelled(spaced(one)) for one in values]
+        values = [shown_value(one) for one in values]
         some = ", ".join(values[:_MOST_VALUES])
         if len(values) > _MOST_VALUES:
             some = f"{', '.join(values[: _MOST_VALUES - 2])}, ... {values[-1]}"

@@ -46,8 +46,7 @@ def best_lines(summary: Summary) -> Iterator[str]:
     """Yield for each flow which compared value is best, or has the best mean and cannot be told
     apart from which others; nothing of a metric that is not known to be better one way.
     """
-    from midflight.plot.common.style import labelled
-    from midflight.plot.results.axis import spaced
+    from midflight.plot.results.axis import shown_value
 
     way, axis = direction_of(summary.metric), summary.asked.compare
     if not way.sign or not summary.compared or axis is None:
@@ -75,7 +74,7 @@ def best_lines(summary: Summary) -> Iterator[str]:
         ended, is_near = summary.finished(flow), any(one.near for one in found if one.best)
         few = any(not one.done or (is_near and 2 * one.done <= one.runs) for one in ended)
         if few and any(one.done for one in ended):
-            each = (one._replace(value=labelled(spaced(one.value))).ended_words() for one in ended)
+            each = (one._replace(value=shown_value(one.value)).ended_words() for one in ended)
             said = f"{said}; {summary.end_word} {', '.join(each)}"
         if several_flows:
             said = f"For {flow}: {said}"
@@ -90,10 +89,9 @@ def _first(
     """Return which value of one combination is first, and which ones are not clearly worse. If any
     change has several samples (`has_intervals`), it is known how much chance does.
     """
-    from midflight.plot.common.style import labelled
-    from midflight.plot.results.axis import spaced
+    from midflight.plot.results.axis import shown_value
 
-    names = {one.values[place]: labelled(spaced(one.values[place])) for one in groups}
+    names = {one.values[place]: shown_value(one.values[place]) for one in groups}
     first = min(groups, key=lambda one: _rank(one, sign))
     value = first.values[place]
     found = compare(groups, summary.by, summary.by[place], [value, *names])

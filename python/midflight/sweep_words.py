@@ -89,8 +89,7 @@ def change_lines(summary: Summary) -> Iterator[str]:
     metric, how often that is clear and by how much. Against a mean that may be 0 the change is a
     difference in the metric's unit.
     """
-    from midflight.plot.common.style import labelled
-    from midflight.plot.results.axis import spaced, unit_of
+    from midflight.plot.results.axis import shown_value, unit_of
 
     way = direction_of(summary.metric)
     unit, scale = unit_of(summary.metric)
@@ -105,7 +104,7 @@ def change_lines(summary: Summary) -> Iterator[str]:
     for flow, value in values:
         every = [one for one in summary.compared if (one.flow, one.value) == (flow, value)]
         known = [one for one in every if math.isfinite(one.difference)]
-        name = labelled(spaced(value))
+        name = shown_value(value)
         if not known:
             label = f"{flow} with {name}" if several_flows else name
             said = f"{label}:"
@@ -231,8 +230,7 @@ def _changes(known: Sequence[Comparison], among: int, way: Direction, size: _Siz
 
 def _where(some: Sequence[Comparison], every: Sequence[Comparison]) -> str:
     """Where some changes are, if they are at the least or the largest numbers of an axis."""
-    from midflight.plot.common.style import labelled
-    from midflight.plot.results.axis import axis_places, spaced
+    from midflight.plot.results.axis import axis_places, shown_value
 
     axes = [[*dict.fromkeys(each)] for each in zip(*(one.values for one in every), strict=True)]
     varied = [place for place, values in enumerate(axes) if len(values) > 1]
@@ -247,8 +245,8 @@ def _where(some: Sequence[Comparison], every: Sequence[Comparison]) -> str:
     others = [places[value] for value in axes[axis] if value not in here]
     first, last = here[0], here[-1]
     if places[last] < min(others):
-        return f" (up to {labelled(spaced(last))})"
-    return f" (from {labelled(spaced(first))} on)" if places[first] > max(others) else ""
+        return f" (up to {shown_value(last)})"
+    return f" (from {shown_value(first)} on)" if places[first] > max(others) else ""
 
 
 def _no_intervals(some: Sequence[Comparison]) -> str:
@@ -262,26 +260,24 @@ def _no_intervals(some: Sequence[Comparison]) -> str:
 
 def _no_percentage(known: Sequence[Comparison], *, is_relative: bool) -> str:
     """Why changes are differences: the mean of the baseline is 0 or may be."""
-    from midflight.plot.common.style import labelled
-    from midflight.plot.results.axis import spaced
+    from midflight.plot.results.axis import shown_value
 
     endless = [one for one in known if one.is_endless]
     if is_relative or not endless:
         return ""
     is_zero = "is" if all(one.is_of_zero for one in known) else "may be"
-    return f"no percentage: the mean of {labelled(spaced(known[0].baseline))} {is_zero} 0"
+    return f"no percentage: the mean of {shown_value(known[0].baseline)} {is_zero} 0"
 
 
 def _without_pairs(every: Sequence[Comparison], summary: Summary, name: str) -> str:
     """Say in how many combinations no pair counts, or only some, and why."""
-    from midflight.plot.common.style import labelled
-    from midflight.plot.results.axis import spaced
+    from midflight.plot.results.axis import shown_value
 
     def whole(one: Comparison) -> int:
         return one.pairs + one.left_out + one.done_before
 
     ends = "did not finish" if summary.metric.endswith("_ns") else "has no value"
-    baseline = labelled(spaced(every[0].baseline))
+    baseline = shown_value(every[0].baseline)
 
     def causes(some: Sequence[Comparison]) -> str:
         who = [

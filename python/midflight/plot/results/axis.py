@@ -123,6 +123,7 @@ __all__ = [
     "place_title",
     "plot_axis",
     "shown_number",
+    "shown_value",
     "spaced",
     "unit_of",
 ]
@@ -363,6 +364,11 @@ def spaced(text: str) -> str:
     if match is None or not any(match[2] in units for units in _UNITS):
         return text
     return f"{match[1]} {match[2]}".strip()
+
+
+def shown_value(text: str) -> str:
+    """Return a value of an axis as figures and sentences have it."""
+    return labelled(spaced(text))
 
 
 def shown_number(value: Any, name: str) -> float:
