@@ -93,7 +93,7 @@ from midflight.plot.results.shares import (
 from midflight.plot.results.spread_data import (
     Group,
     Spread,
-    interval_of,
+    bars_of,
     known_of,
     quantiles_of,
     side_by_side,
@@ -555,9 +555,7 @@ def _places(data: Spread) -> tuple[list[float], list[float]]:
     if data.kind == "cdf":
         return values, []
     if data.kind == "interval":
-        values = [
-            interval_of(group, place)[0] for group in data.groups for place in range(len(group.x))
-        ]
+        values = [mean for group in data.groups for mean, *_ in bars_of(group)]
     return [x for group in data.groups for x in group.x], values
 
 
@@ -594,7 +592,7 @@ def _logs(data: Spread, xscale: str | None, yscale: str | None) -> Logs:
         suits = hides([box[2] for box in boxes], drawn)
         return Logs(y=is_log_value(yscale, drawn, suits=suits))
     places = [x for group in data.groups for x in group.x]
-    bars = [interval_of(group, one) for group in data.groups for one in range(len(group.x))]
+    bars = [bar for group in data.groups for bar in bars_of(group)]
     drawn = [one for bar in bars for one in bar]
     # Differences and ratios are around 0.
     suits = not any(group.ends for group in data.groups) and hides([bar[0] for bar in bars], drawn)

@@ -17,6 +17,7 @@ __all__ = [
     "BOX",
     "Group",
     "Spread",
+    "bars_of",
     "interval_of",
     "known_of",
     "quantiles_of",
@@ -142,6 +143,11 @@ def interval_of(group: Group, place: int) -> tuple[float, float, float]:
         return known[0] if known else math.nan, *group.ends[place]
     mean, half = mean_ci(known)
     return mean, mean - half, mean + half
+
+
+def bars_of(group: Group) -> list[tuple[float, float, float]]:
+    """The means of a line at its places, each with the ends of its interval."""
+    return [interval_of(group, place) for place in range(len(group.x))]
 
 
 def spread_rows(data: Spread) -> Iterator[Sequence[object]]:

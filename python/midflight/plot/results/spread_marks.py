@@ -49,7 +49,7 @@ from midflight.plot.results.spans import Span, draw_span, takes_bands
 from midflight.plot.results.spread_data import (
     Group,
     Spread,
-    interval_of,
+    bars_of,
     known_of,
     quantiles_of,
 )
@@ -132,7 +132,7 @@ def _dodged(data: Spread, group: Group, place: int, step: float) -> NDArray[np.f
 
 def _ends_of_values(data: Spread, logs: Logs, cut: tuple[float, float] | None) -> _Ends:
     """The ends of the axis of values of means and intervals, without its margin."""
-    bars = [interval_of(group, place) for group in data.groups for place in range(len(group.x))]
+    bars = [bar for group in data.groups for bar in bars_of(group)]
     known = [one for bar in bars for one in bar if math.isfinite(one) and not (logs.y and one <= 0)]
     if logs.y:
         return min(known), max(known)
@@ -150,8 +150,7 @@ def _whiskers(
 
     marks = []
     for group in data.groups:
-        bars = [interval_of(group, place) for place in range(len(group.x))]
-        each = zip(group.x, bars, strict=True)
+        each = zip(group.x, bars_of(group), strict=True)
         marks.append([(x, up(low), up(high)) for x, (_, low, high) in each])
     marker = marker_high(up(ends[1]) - up(ends[0]), height)
     return whiskers_of(marks, marker, width, logs.x, bands=bands)
@@ -243,8 +242,8 @@ def draw_endless(axes: Axes, every: Sequence[Endless]) -> None:
 
 def _joined_means(group: Group) -> list[float]:
     """The means that a line goes through; nan where it does not."""
-    each = enumerate(group.is_short)
-    return [math.nan if short else interval_of(group, place)[0] for place, short in each]
+    each = zip(group.is_short, bars_of(group), strict=True)
+    return [math.nan if short else mean for short, (mean, *_) in each]
 
 
 def draw_spread_intervals(
@@ -287,7 +286,7 @@ def draw_spread_intervals(
     most = most_pairs(data.groups)
     for place, (group, look) in enumerate(drawn_groups):
         at = whiskers.at[place]
-        points = np.array([interval_of(group, one) for one in range(len(group.x))]).reshape(-1, 3)
+        points = np.array(bars_of(group)).reshape(-1, 3)
         mean, low, high = points.T
         if cut is not None and group.ends:
             low[low < cut[0]] = -np.inf
