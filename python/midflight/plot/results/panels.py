@@ -15,7 +15,7 @@ from midflight.plot.results.alike import alike
 from midflight.plot.results.panel_grid import Grid
 from midflight.plot.results.scales import log_title
 from midflight.plot.results.shares import panel_name
-from midflight.plot.results.spread_data import Group, Spread
+from midflight.plot.results.spread_data import Group, Spread, same_in_all
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,13 +47,7 @@ def panels_of_changes(data: Spread, values: Sequence[str], lines_title: str) -> 
             one.same = one.same or same.get(one.label, "")
         title = panel_name(data.by[-1], value)
         panels.append(replace(data, groups=groups, by=data.by[:-1], name=title, of=value))
-    found: dict[str, set[str]] = {}
-    every = [group for one in panels for group in one.groups]
-    for group in every:
-        found.setdefault(group.label, set()).add(group.same)
-    for group in every:
-        # What is the same in one panel may differ in others.
-        group.same = group.same if len(found[group.label]) == 1 else ""
+    same_in_all([group for one in panels for group in one.groups])
     by, name = data.by[:-1], data.by[-1]
     more: Any = {"panels": panels, "panels_by": name, "by": by, "lines_title": lines_title}
     return replace(data, groups=(), **more)

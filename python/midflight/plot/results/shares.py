@@ -16,7 +16,7 @@ from midflight.plot.results.axis import spaced
 from midflight.plot.results.pooled import pooled_words
 from midflight.plot.results.rows import counted_as, ordered, over_words, text_of
 from midflight.plot.results.scales import WIDE, place_limits, set_log
-from midflight.plot.results.spread_data import Spread, known_of
+from midflight.plot.results.spread_data import Spread, known_of, same_in_all
 from midflight.plot.results.unfinished import joined, unfinished_words
 from midflight.plot.usual import MOST_LINES
 from midflight.results import quantile
@@ -136,12 +136,7 @@ def panels_of(
         mine = [row for row in rows if text_of(columns[name][row]) == one]
         panel = lines_of(mine, kept_one, others)
         panels.append(replace(panel, name=panel_name(name, one), of=one))
-    same: dict[str, set[str]] = {}
-    for group in (group for one in panels for group in one.groups):
-        same.setdefault(group.label, set()).add(group.same)
-    for group in (group for one in panels for group in one.groups):
-        # What is the same in one panel may differ in others.
-        group.same = group.same if len(same[group.label]) == 1 else ""
+    same_in_all([group for one in panels for group in one.groups])
     kept_some = {**kept, name: some} if words else dict(kept)
     counted = counted_as(columns, rows, {*by})
     shares = share_words(panels, counted, is_time=value.endswith("_ns"))

@@ -21,6 +21,7 @@ __all__ = [
     "interval_of",
     "known_of",
     "quantiles_of",
+    "same_in_all",
     "side_by_side",
     "spread_rows",
 ]
@@ -111,6 +112,15 @@ class Spread:
     by: Sequence[str] = ()
     #: The kind of the figure, if it has another name than its distribution.
     name: str = ""
+
+
+def same_in_all(groups: Sequence[Group]) -> None:
+    """Of the lines of several panels keep what they are the same as only where it is so in all."""
+    found: dict[str, set[str]] = {}
+    for group in groups:
+        found.setdefault(group.label, set()).add(group.same)
+    for group in groups:
+        group.same = group.same if len(found[group.label]) == 1 else ""
 
 
 def known_of(values: Sequence[float]) -> list[float]:
