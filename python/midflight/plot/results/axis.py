@@ -19,7 +19,13 @@ import numpy as np
 from midflight.plot.common.coincide import widths_of_joined
 from midflight.plot.common.figure import Dress, check_dress, label_axes, write_figure
 from midflight.plot.common.line_looks import few_entries, line_looks, line_named_by, schemes_apart
-from midflight.plot.common.names import SCALES, column_name, with_unit, within_text
+from midflight.plot.common.names import (
+    SCALES,
+    column_name,
+    short_name,
+    with_unit,
+    within_text,
+)
 from midflight.plot.common.options import as_names, check_is_seen
 from midflight.plot.common.place_scale import LINEAR, LOG, PlaceScale
 from midflight.plot.common.plain import usual_of_folder
@@ -120,6 +126,7 @@ __all__ = [
     "kept_words",
     "lines_name",
     "name_categories",
+    "panel_name",
     "place_title",
     "plot_axis",
     "shown_number",
@@ -143,6 +150,8 @@ _QUANTITY = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za
 _WORDS = re.compile(r"(?:[A-Za-z][\w-]*\s+)+(?=[-+.\d])")
 #: The room between two numbers below an axis, and the height of a name, in points.
 _TICKS_APART_PT, _NAME_PT = 5.0, 8.0
+#: Panels whose values have a smaller share of a common axis do not have one.
+_LEAST_SHARE = 0.2
 _USUAL_IN = (COLUMN_IN * 1.25, 2.9)
 
 
@@ -371,6 +380,12 @@ def shown_value(text: str) -> str:
     return labelled(spaced(text))
 
 
+def panel_name(name: str, value: str) -> str:
+    """What a panel is called that has the lines with a value of a column."""
+    called = short_name(name)
+    return f"{called[:1].upper()}{called[1:]} {spaced(value)}"
+
+
 def shown_number(value: Any, name: str) -> float:
     """A measurement in the unit that it is shown in; nan where it is missing or not finite, as of a
     run that did not finish.
@@ -527,7 +542,9 @@ def _panels_figure(
     """
     choice = chosen_axes()
     is_free = yscale is None and (choice is None or not choice.ylim)
-    has_own = is_free and are_strokes([*map(_finite, data.panels)], LOG if ends.log_y else LINEAR)
+    has_own = is_free and are_strokes(
+        [*map(_finite, data.panels)], LOG if ends.log_y else LINEAR, _LEAST_SHARE, least=2
+    )
     labels = list(dict.fromkeys(line.label for line in data.lines))
     keys = list(dict.fromkeys(tuple(line.key) for line in data.lines))
     looks = dict(zip(keys, (one for one, _ in line_looks(data.by, keys, labels)), strict=True))

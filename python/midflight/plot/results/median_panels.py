@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from midflight.plot.common.names import short_name
 from midflight.plot.common.place_scale import PlaceScale
 from midflight.plot.common.style import SERIES
+from midflight.plot.usual import MOST_LINES
 
 if TYPE_CHECKING:
     # A class of this module, which imports this one, is named in full.
@@ -20,12 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_PANELS", "are_panels", "are_strokes", "in_panels", "near_ends"]
 
-#: A panel has lines up to this number if it is the only one.
-_MOST_LINES = 6
 #: The most panels.
 MOST_PANELS = 6
-#: Panels whose values have a smaller share of a common axis do not have one.
-_LEAST_SHARE = 0.2
 #: The room at the ends of an own axis, and what is near 0, in shares of its largest value.
 _MARGIN, _NEAR_0 = 0.08, 0.5
 
@@ -34,7 +30,7 @@ def are_panels(keys: Sequence[tuple[str, ...]]) -> bool:
     """Whether lines with these values of several columns are so many that each value of the last
     column has a panel, and few enough for it.
     """
-    if len(keys) <= _MOST_LINES or len(keys[0]) < 2:
+    if len(keys) <= MOST_LINES or len(keys[0]) < 2:
         return False
     panels, lines = {key[-1] for key in keys}, {key[:-1] for key in keys}
     return 1 < len(panels) <= MOST_PANELS and len(lines) <= len(SERIES)
@@ -44,10 +40,9 @@ def in_panels(data: axis.AxisData, values: Sequence[str], lines_title: str) -> a
     """Return a figure with a panel for each of these values of the last column that tells its lines
     apart; `lines_title` is what the others are.
     """
-    from midflight.plot.results.axis import spaced
+    from midflight.plot.results.axis import panel_name
 
     *others, last = data.by
-    called = short_name(last)
     more: Any = {"by": others, "lines_title": lines_title}
     panels = []
     for value in values:
@@ -57,18 +52,25 @@ def in_panels(data: axis.AxisData, values: Sequence[str], lines_title: str) -> a
             if line.key[-1] == value
         ]
         if lines:
-            title = f"{called[:1].upper()}{called[1:]} {spaced(value)}"
-            panels.append(replace(data, lines=lines, name=title, of=value, **more))
+            name = panel_name(last, value)
+            panels.append(replace(data, lines=lines, name=name, of=value, **more))
     every = [line for one in panels for line in one.lines]
     return replace(data, lines=every, panels=panels, panels_by=last, **more)
 
 
-def are_strokes(panels: Sequence[Sequence[float]], scale: PlaceScale) -> bool:
-    """Whether the values of one of several panels would have a small share of a common axis."""
+def are_strokes(
+    panels: Sequence[Sequence[float]], scale: PlaceScale, share: float, *, least: int = 1
+) -> bool:
+    """Whether the values of one of several panels would have a smaller share than this of a common
+    axis, if there are values to be told apart in at least so many panels.
+    """
     ends = [(min(values), max(values)) for values in panels if values]
+    if len(ends) < 2:
+        return False
     along = scale.along(ends)
+    # Of a single value there is nothing to see.
     wide = [last - first for first, last in along.tolist() if last > first]
-    return len(wide) > 1 and min(wide) < _LEAST_SHARE * float(np.ptp(along))
+    return len(wide) >= least and min(wide) < share * float(np.ptp(along))
 
 
 def near_ends(values: Sequence[float]) -> tuple[float, float]:

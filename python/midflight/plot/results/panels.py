@@ -12,9 +12,9 @@ from midflight.plot.common.options import check_is_seen
 from midflight.plot.common.place_scale import PlaceScale
 from midflight.plot.common.style import Size, chosen_axes, style
 from midflight.plot.results.alike import alike
+from midflight.plot.results.axis import panel_name
 from midflight.plot.results.panel_grid import Grid
 from midflight.plot.results.scales import log_title
-from midflight.plot.results.shares import panel_name
 from midflight.plot.results.spread_data import Group, Spread, same_in_all
 
 if TYPE_CHECKING:

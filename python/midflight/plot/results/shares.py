@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from midflight.plot.common.coincide import marker_share
-from midflight.plot.common.names import plural_name, short_name
+from midflight.plot.common.names import plural_name
 from midflight.plot.common.place_scale import LINEAR, LOG
 from midflight.plot.common.style import Look
-from midflight.plot.results.axis import spaced
+from midflight.plot.results.axis import panel_name, spaced
+from midflight.plot.results.median_panels import are_strokes
 from midflight.plot.results.pooled import pooled_words
 from midflight.plot.results.rows import counted_as, ordered, over_words, text_of
 from midflight.plot.results.scales import WIDE, place_limits, set_log
@@ -32,7 +33,6 @@ __all__ = [
     "has_strokes",
     "is_wide",
     "line_style",
-    "panel_name",
     "panels_of",
     "share_words",
 ]
@@ -66,14 +66,9 @@ def has_strokes(panels: Sequence[Spread], *, is_log: bool = False) -> bool:
         [one for group in panel.groups for cell in group.values for one in known_of(cell)]
         for panel in panels
     ]
-    ends = [(min(each), max(each)) for each in values if each]
-    if len(ends) < 2 or (is_log and min(ends)[0] <= 0):
+    if is_log and min((min(each) for each in values if each), default=0.0) <= 0:
         return False
-    scale = LOG if is_log else LINEAR
-    along = scale.along(ends)
-    # Of a single value there is nothing to see.
-    wide = [last - first for first, last in along.tolist() if last > first]
-    return bool(wide) and min(wide) < _LEAST_SHARE * float(np.ptp(along))
+    return are_strokes(values, LOG if is_log else LINEAR, _LEAST_SHARE)
 
 
 def share_words(panels: Sequence[Spread], counted: str, *, is_time: bool) -> str:
@@ -88,12 +83,6 @@ def share_words(panels: Sequence[Spread], counted: str, *, is_time: bool) -> str
         unfinished = unfinished_words(lost, is_time=is_time)
         words.append(f"{'below 1 at the end' if is_time else 'left out'}: {unfinished}")
     return "; ".join(words)
-
-
-def panel_name(name: str, value: str) -> str:
-    """What a panel is called that has the lines with a value of a column."""
-    called = short_name(name)
-    return f"{called[:1].upper()}{called[1:]} {spaced(value)}"
 
 
 def _which(values: Sequence[str], some: Sequence[str]) -> str:
