@@ -14,8 +14,7 @@ from midflight.plot.common.place_scale import LINEAR, LOG
 from midflight.plot.common.style import Look
 from midflight.plot.results.axis import panel_name, spaced
 from midflight.plot.results.median_panels import are_strokes
-from midflight.plot.results.pooled import pooled_words
-from midflight.plot.results.rows import counted_as, ordered, over_words, text_of
+from midflight.plot.results.rows import ordered, over_words, text_of
 from midflight.plot.results.scales import WIDE, place_limits, set_log
 from midflight.plot.results.spread_data import Spread, known_of, same_in_all
 from midflight.plot.results.unfinished import joined, unfinished_words
@@ -98,7 +97,6 @@ def panels_of(
     rows: Sequence[int],
     kept: Mapping[str, Sequence[str]],
     by: Sequence[str],
-    value: str,
     lines_of: Callable[[Sequence[int], Mapping[str, Sequence[str]], Sequence[str]], Spread],
 ) -> Spread | None:
     """Return the panels of a figure whose lines, told apart by these columns, are too many for one:
@@ -126,11 +124,6 @@ def panels_of(
         panel = lines_of(mine, kept_one, others)
         panels.append(replace(panel, name=panel_name(name, one), of=one))
     same_in_all([group for one in panels for group in one.groups])
-    kept_some = {**kept, name: some} if words else dict(kept)
-    counted = counted_as(columns, rows, {*by})
-    shares = share_words(panels, counted, is_time=value.endswith("_ns"))
-    pooled = pooled_words(columns, value, {*by}, kept_some, counted=counted)
-    each = [words, shares, pooled]
     every = [group.values[0] for one in panels for group in one.groups if group.values]
     is_above = min((one for values in every for one in known_of(values)), default=0.0) > 0
     suits = is_above and has_strokes(panels) and not has_strokes(panels, is_log=True)
@@ -139,7 +132,7 @@ def panels_of(
         panels=panels,
         name="",
         panels_by=name,
-        detail="; ".join(filter(None, each)),
+        detail=words,
         is_wide=is_wide(every) or suits,
     )
 

@@ -277,10 +277,8 @@ def spread_of(
         ) -> Spread:
             return _lines(columns, some, having, kind, None, value, apart, samples)
 
-        if (panels := panels_of(columns, rows, kept, by, value, lines_of)) is not None:
-            found = panels
-        else:
-            found = _lines(columns, rows, kept, kind, None, value, by, samples)
+        found = panels_of(columns, rows, kept, by, lines_of) or lines_of(rows, kept, by)
+        found = replace(found, detail=_cdf_words(found, columns, rows, kept, value, by))
     else:
         found = _lines(columns, rows, kept, kind, x, value, by, samples)
         if has_ends(columns, value) and kind == "interval":
@@ -294,6 +292,25 @@ def spread_of(
         remark=kept_words(columns, {x, *by}, kept),
         where=kept_text(kept),
     )
+
+
+def _cdf_words(
+    found: Spread,
+    columns: Columns,
+    rows: Sequence[int],
+    kept: Mapping[str, Sequence[str]],
+    value: str,
+    by: Sequence[str],
+) -> str:
+    """What CDFs say of all their panels: which these are, and what their lines are over."""
+    counted = counted_as(columns, rows, {*by})
+    words = share_words(found.panels or [found], counted, is_time=found.is_time)
+    if found.panels:
+        name, some = found.panels_by, [one.of for one in found.panels]
+        kept = {**kept, name: some}
+        rows = [row for row in rows if text_of(columns[name][row]) in some]
+    pooled = pooled_words(columns, value, {*by}, kept, counted=counted, rows=rows)
+    return "; ".join(filter(None, (found.detail, words, pooled)))
 
 
 def _lines(
@@ -374,9 +391,7 @@ def _lines(
     lost = {} if has_intervals else {one.label: sum(one.missing) for one in groups}
     # The values of these are counted as samples.
     taken: Sequence[str] = ()
-    counted = "" if kind == "interval" else counted_as(columns, rows, {x, *by})
-    if kind == "cdf":
-        detail = share_words([Spread(kind, "", "", groups)], counted, is_time=is_time)
+    counted = counted_as(columns, rows, {x, *by}) if kind == "box" else ""
     if kind == "box":
         boxes = Spread(kind, "", "", groups, is_time=is_time)
         longest = counted_words(lost, is_time=is_time)
@@ -404,9 +419,10 @@ def _lines(
             detail = "; ".join(filter(None, words))
     if kind == "box" and misses and not detail.startswith("no boxes: "):
         detail += f"; {arrow_words(drawn, is_of_runs=detail.startswith('no boxes'))}"
-    pooled = pooled_words(columns, value, {x, *by, *taken}, kept, counted=counted, rows=rows)
-    detail = "; ".join(filter(None, (detail, pooled)))
     shares = kind == "cdf"
+    if not shares:
+        pooled = pooled_words(columns, value, {x, *by, *taken}, kept, counted=counted, rows=rows)
+        detail = "; ".join(filter(None, (detail, pooled)))
     return Spread(
         kind,
         title if shares else place_title(lines_name([str(x)], columns), x_unit, texts),
