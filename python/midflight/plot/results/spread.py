@@ -39,7 +39,7 @@ from midflight.plot.results.axis import (
     place_title,
     shown_number,
 )
-from midflight.plot.results.box_words import arrow_words, box_words
+from midflight.plot.results.box_words import box_words
 from midflight.plot.results.compared import (
     FEW,
     MEANS,
@@ -394,11 +394,7 @@ def _lines(
     counted = counted_as(columns, rows, {x, *by}) if kind == "box" else ""
     if kind == "box":
         boxes = Spread(kind, "", "", groups, is_time=is_time)
-        longest = counted_words(lost, is_time=is_time)
-        detail = "; ".join(filter(None, (box_words(boxes, counted), longest)))
-        # Of fewer runs that do not finish no whisker is endless.
-        drawn = [quantiles_of(boxes, one) for group in groups for one in group.values]
-        misses = any(math.isinf(one[4]) for one in drawn)
+        detail = box_words(boxes, counted, counted_words(lost, is_time=is_time))
     if kind == "interval":
         counts = [number for group in groups for number, _ in group.counts]
         over = over_of(columns, rows) if sampled is None else sampled.over
@@ -417,8 +413,6 @@ def _lines(
             same = same_words(columns, rows, value)
             words = (detail, same, averaged, few_as, FEW * has_few, empty)
             detail = "; ".join(filter(None, words))
-    if kind == "box" and misses and not detail.startswith("no boxes: "):
-        detail += f"; {arrow_words(drawn, is_of_runs=detail.startswith('no boxes'))}"
     shares = kind == "cdf"
     if not shares:
         pooled = pooled_words(columns, value, {x, *by, *taken}, kept, counted=counted, rows=rows)
