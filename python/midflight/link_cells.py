@@ -89,7 +89,8 @@ def link_cells(links: Mapping[str, Any], *, has_rooms: bool = False) -> Sequence
             )
         elif link.get("rate"):
             own["up"] = link["rate"]
-        of_preset, of_its_uplink = ("bdp",) * 2 if known is None else _queues_of(known)
+        of_preset = "bdp" if known is None else known["queue"]
+        of_its_uplink = "bdp" if known is None else known["up_queue"]
         queue = link.get("queue") or of_preset
         # An uplink without a queue of its own has that of the link, if the link has one.
         if not (link.get("queue") or up.get("queue")) and of_its_uplink != queue:
@@ -102,10 +103,6 @@ def link_cells(links: Mapping[str, Any], *, has_rooms: bool = False) -> Sequence
         ["link", *used],
         *([name, *(line.get(key, "-") for key in used)] for name, line in lines),
     ]
-
-
-def _queues_of(preset: Mapping[str, Any]) -> tuple[str, str]:
-    return preset["queue"], preset["up_queue"]
 
 
 def trace_words(trace: Mapping[str, Any]) -> str:

@@ -15,7 +15,7 @@ from midflight.plot.results.rows import over_words, text_of
 from midflight.plot.results.tables import Columns
 from midflight.sweep_results import SEED, Chance, sample_places
 
-__all__ = ["Sampling", "averaged_words", "interval_words", "sampling"]
+__all__ = ["averaged_words", "interval_words", "sampling"]
 
 
 @dataclass(frozen=True)

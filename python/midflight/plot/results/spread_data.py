@@ -14,7 +14,6 @@ from midflight.plot.results.rows import with_selection
 from midflight.results import mean_ci, quantile
 
 __all__ = [
-    "BOX",
     "Group",
     "Spread",
     "bars_of",
@@ -27,7 +26,7 @@ __all__ = [
 ]
 
 #: The shares of values of which a box has the quantiles.
-BOX = (0.05, 0.25, 0.5, 0.75, 0.95)
+_BOX = (0.05, 0.25, 0.5, 0.75, 0.95)
 #: What a table has of a mean, beside the number of what is counted.
 _MEANS = ("mean", "low", "high", "over", "samples")
 
@@ -130,7 +129,7 @@ def known_of(values: Sequence[float]) -> list[float]:
 def quantiles_of(data: Spread, values: Sequence[float]) -> tuple[float, ...]:
     """Those of a box; a time that is missing is longer than every other."""
     counted = values if data.is_time else known_of(values)
-    return tuple(quantile(counted, share) for share in BOX)
+    return tuple(quantile(counted, share) for share in _BOX)
 
 
 def side_by_side(texts: Sequence[str], name: str) -> tuple[dict[str, int], Sequence[str], str]:

@@ -69,7 +69,6 @@ __all__ = [
     "most_pairs",
     "schemes_of",
     "spread_looks",
-    "styled",
 ]
 
 #: The room above and below a panel of boxes, in inches, about.
@@ -97,11 +96,11 @@ class Logs(NamedTuple):
 
 
 def spread_looks(data: Spread) -> list[Look]:
-    looks = [look for _, look, _ in styled(data)]
+    looks = [look for _, look, _ in _styled(data)]
     return unbroken(looks) if data.kind == "cdf" else looks
 
 
-def styled(data: Spread) -> list[tuple[Group, Look, int]]:
+def _styled(data: Spread) -> list[tuple[Group, Look, int]]:
     """What is drawn, with its look and the place of its line style in `SERIES`."""
     if schemes := schemes_of(data):
         return schemes
@@ -196,7 +195,7 @@ def draw_spread_boxes(axes: Axes, data: Spread, logs: Logs, height_in: float) ->
     ends = next(iter(choice.ylim.values()), (low, top)) if choice is not None else (low, top)
     room_pt = 72 * max(0.5, height_in - _AROUND_IN)
     entries: dict[str, Any] = {}
-    for place, (group, look, number) in enumerate(styled(data)):
+    for place, (group, look, number) in enumerate(_styled(data)):
         points = np.array([quantiles_of(data, values) for values in group.values]).reshape(-1, 5)
         x, shown = _dodged(data, group, place, step), np.minimum(points, over)
         points_pt = room_pt * _shares(shown, ends, is_log=logs.y)
@@ -264,7 +263,7 @@ def draw_spread_intervals(
     places = [x for group in data.groups for x in group.x]
     has_short = any(one for group in data.groups for one in group.is_short)
     most_places = max((len(group.x) for group in data.groups), default=0)
-    drawn_groups = [(one, look) for one, look, _ in styled(data)]
+    drawn_groups = [(one, look) for one, look, _ in _styled(data)]
     if looks is not None:
         drawn_groups = [(one, looks[tuple(one.key)]) for one in data.groups]
     bands = takes_bands(most_places, has_names=not has_numbers)
