@@ -129,7 +129,11 @@ class PathChanges:
     """When the handoffs and changes of a sweep's cells begin."""
 
     def __init__(self, sweep: Sweep) -> None:
+        from midflight.sweep_folder import AFTER
+
         self.sweep = sweep
+        #: The measurements that are taken after a handoff or change.
+        self.after = AFTER
         # Only these axes move them, or the node's link.
         moving = ("handoffs", "changes", "start")
         self.axes = [axis for axis in sweep.axes if axis.startswith(moving)]
@@ -148,18 +152,16 @@ class PathChanges:
 
         Without a number it is the first handoff.
         """
-        from midflight.sweep_folder import AFTER
-
         if row["finished_ns"] == "":
             return False
-        if metric in AFTER and row[metric] != "":
+        if metric in self.after and row[metric] != "":
             return False
         all_of_them = self.of(row)
         if phase is None:
             begins = handoffs_ns(all_of_them)[:1]
         else:
             begins = [one["at_ns"] for one in all_of_them][phase - 1 : phase]
-        return any(metric in AFTER or int(row["finished_ns"]) <= at for at in begins)
+        return any(metric in self.after or int(row["finished_ns"]) <= at for at in begins)
 
 
 def met_handoff(
