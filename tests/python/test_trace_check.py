@@ -5,6 +5,7 @@ missing, and values that are hardly right.
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -197,3 +198,30 @@ def test_only_a_near_file_is_suggested(tmp_path: Path, capsys: pytest.CaptureFix
         said = refused(capsys, tmp_path / asked)
         assert (f'(did you mean "{near}"?)' in said) == (near is not None)
         assert ("did you mean" in said) == (near is not None)
+
+
+def test_check_shows_bursts_of_losses(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["trace", "check", "starlink"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    (at,) = [n for n, line in enumerate(lines) if line.startswith("down loss, %, the most of each")]
+    # A mean of 0.2 % beside a burst of 47 % would be the lowest bar everywhere.
+    assert {"▁", "█"} <= set(lines[at + 1])
+
+
+def test_check_shows_holes_and_what_is_alike(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A hole is hatched and not part of the usual distance; a round trip is one line."""
+    rows = "\n".join(f"{k},20,{50 + k % 2}" for k in [*range(12), *range(30, 42)])
+    file = tmp_path / "drive.csv"
+    file.write_text("time_s,rate_mbps,RTT (ms)\n" + rows + "\n")
+    words = [str(file), "--columns", "rtt=RTT (ms)"]
+    picture = tmp_path / "drive.svg"
+    assert main(["trace", "check", *words, "--out", str(picture)]) == 0
+    out = capsys.readouterr().out
+    assert re.findall(r"(\S+) s$", out.split("outages")[0], re.MULTILINE)[1:4] == ["1", "1", "1"]
+    assert 'wired.delay = "0 ms" adds nothing' in out
+    drawn = picture.read_text()
+    assert drawn.count(">no rows<") == 1
+    assert drawn.count(">both directions<") == 1
+    assert drawn.count(">up<") == 0

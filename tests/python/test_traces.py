@@ -572,14 +572,6 @@ def test_a_blackout_alone_causes_no_timeout() -> None:
     assert flows.column("timeouts")[0] == flows.column("drops_break")[0] == 0
 
 
-def test_check_shows_bursts_of_losses(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["trace", "check", "starlink"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    (at,) = [n for n, line in enumerate(lines) if line.startswith("down loss, %, the most of each")]
-    # A mean of 0.2 % beside a burst of 47 % would be the lowest bar everywhere.
-    assert {"▁", "█"} <= set(lines[at + 1])
-
-
 def test_a_picture_of_a_recording_has_the_style_of_a_figure(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -703,25 +695,6 @@ def test_the_wired_path_of_round_trips_is_told() -> None:
     with pytest.warns(ScenarioWarning) as said:
         scenario_of(trace, wired=Wired(delay="0 ms")).plan()
     assert not any("wired links" in str(one.message) for one in said)
-
-
-def test_check_shows_holes_and_what_is_alike(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A hole is hatched and not part of the usual distance; a round trip is one line."""
-    rows = "\n".join(f"{k},20,{50 + k % 2}" for k in [*range(12), *range(30, 42)])
-    file = tmp_path / "drive.csv"
-    file.write_text("time_s,rate_mbps,RTT (ms)\n" + rows + "\n")
-    words = [str(file), "--columns", "rtt=RTT (ms)"]
-    picture = tmp_path / "drive.svg"
-    assert main(["trace", "check", *words, "--out", str(picture)]) == 0
-    out = capsys.readouterr().out
-    assert re.findall(r"(\S+) s$", out.split("outages")[0], re.MULTILINE)[1:4] == ["1", "1", "1"]
-    assert 'wired.delay = "0 ms" adds nothing' in out
-    drawn = picture.read_text()
-    assert drawn.count(">no rows<") == 1
-    assert drawn.count(">both directions<") == 1
-    assert drawn.count(">up<") == 0
 
 
 def test_check_takes_an_order_of_dates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
