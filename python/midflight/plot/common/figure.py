@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 from midflight.plot.common.coincide import usual_line
 from midflight.plot.common.legends import legend
@@ -55,6 +55,8 @@ __all__ = [
     "write_figure",
 ]
 
+#: The places of what is drawn, across and up.
+_Seen: TypeAlias = tuple[Iterable[float], Iterable[float]]
 #: Size of the letters of what is said beside a plot.
 SMALL_PT = 6.5
 #: How it looks.
@@ -188,7 +190,7 @@ def label_axes(
     detail: str = "",
     x_refused: str = "",
     entries: Mapping[str, Any] | None = None,
-    seen: tuple[Iterable[float], Iterable[float]] = ((), ()),
+    seen: _Seen = ((), ()),
     units: tuple[str, str] = ("", ""),
 ) -> None:
     """Write what the axes are, wrapped to the figure, and name the lines above them.
@@ -218,12 +220,8 @@ def label_axes(
         pad = 7 + 1.3 * SMALL_PT * len(detail.splitlines())
         axes.set_title(axes.get_title(), pad=pad)
     dress_panels([(kind, axes)], x_refused=x_refused, is_map=kind == "heatmap")
-    if (choice := chosen_axes()) is not None:
-        for option, ends, places, unit in (
-            ("--xlim", choice.xlim, seen[0], units[0]),
-            *(("--ylim", one, seen[1], units[1]) for one in choice.ylim.values()),
-        ):
-            check_is_seen(option, ends, places, unit)
+    _check_seen(seen, units)
+    choice = chosen_axes()
     handles, labels = axes.get_legend_handles_labels()
     # The title of the axis has the name of the only flow.
     if labels and not (len(labels) == 1 and not line_named_by(labels[0], x_title)):
@@ -239,6 +237,15 @@ def label_axes(
         is_fixed = kind.endswith("cdf") or bool(choice is not None and choice.ylim)
         above: Any = {"loc": "outside upper center", "may_grow": not is_fixed}
         legend(figure, entries, title=lines_title, first=plain or None, **above)
+
+
+def _check_seen(seen: _Seen, units: tuple[str, str]) -> None:
+    """Refuse chosen ends of an axis without any of the places that are drawn."""
+    if (choice := chosen_axes()) is None:
+        return
+    check_is_seen("--xlim", choice.xlim, seen[0], units[0])
+    for ends in choice.ylim.values():
+        check_is_seen("--ylim", ends, seen[1], units[1])
 
 
 def _caption(remark: str, detail: str, room_pt: float) -> str:
@@ -261,6 +268,8 @@ def label_panels(
     remark: str = "",
     detail: str = "",
     x_refused: str = "",
+    seen: _Seen = ((), ()),
+    units: tuple[str, str] = ("", ""),
 ) -> None:
     """Write what the axes of panels of one kind are, each with its titles, "" for none, which have
     so much room across and up; the other arguments are those of `label_axes`, and what they say is
@@ -293,6 +302,7 @@ def label_panels(
     named = [(kind, axes) for axes, _, _ in panels]
     room: Any = {"width_in": across / 72, "height_in": up / 72}
     dress_panels(named, x_refused=x_refused, is_map=kind == "heatmap", **room)
+    _check_seen(seen, units)
 
 
 def _has_room(figure: Figure, panels: Sequence[tuple[str, Axes]]) -> bool:

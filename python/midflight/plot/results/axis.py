@@ -26,7 +26,7 @@ from midflight.plot.common.names import (
     with_unit,
     within_text,
 )
-from midflight.plot.common.options import as_names, check_is_seen
+from midflight.plot.common.options import as_names
 from midflight.plot.common.place_scale import LINEAR, LOG, PlaceScale
 from midflight.plot.common.plain import usual_of_folder
 from midflight.plot.common.style import (
@@ -576,11 +576,9 @@ def _panels_figure(
             remark=data.remark,
             detail=detail,
             x_refused="the axis has names" if data.categories is not None else "",
+            seen=(_places(data), _finite(data)),
+            units=(data.axis[1], data.measure[1]),
         )
-        if choice is not None:
-            check_is_seen("--xlim", choice.xlim, _places(data), data.axis[1])
-            for one in choice.ylim.values():
-                check_is_seen("--ylim", one, _finite(data), data.measure[1])
     return grid.figure
 
 

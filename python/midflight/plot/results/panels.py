@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from midflight.plot.common.options import check_is_seen
 from midflight.plot.common.place_scale import PlaceScale
-from midflight.plot.common.style import Size, chosen_axes, style
+from midflight.plot.common.style import Size, style
 from midflight.plot.results.alike import alike
 from midflight.plot.results.axis import panel_name
 from midflight.plot.results.panel_grid import Grid
 from midflight.plot.results.scales import log_title
-from midflight.plot.results.spread_data import Group, Spread, same_in_all
+from midflight.plot.results.spread_data import Group, Spread, same_in_all, units_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -104,11 +103,7 @@ def panels_figure(
             remark=data.remark,
             detail=data.detail,
             x_refused="the axis has names" if data.categories is not None else "",
+            seen=seen,
+            units=units_of(data),
         )
-        if (choice := chosen_axes()) is not None:
-            unit = data.measure[1]
-            is_cdf = data.kind == "cdf"
-            check_is_seen("--xlim", choice.xlim, seen[0], unit if is_cdf else data.axes[0][1])
-            for ends in () if is_cdf else choice.ylim.values():
-                check_is_seen("--ylim", ends, seen[1], unit)
     return grid.figure

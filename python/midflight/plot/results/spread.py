@@ -98,6 +98,7 @@ from midflight.plot.results.spread_data import (
     quantiles_of,
     side_by_side,
     spread_rows,
+    units_of,
 )
 from midflight.plot.results.spread_marks import (
     Endless,
@@ -481,7 +482,7 @@ def spread_figure(
             kind=data.name or data.kind,
             entries=entries or entries_of(data),
             seen=_places(data),
-            units=_units(data),
+            units=units_of(data),
             x_refused=_NAMED.get(data.kind, "")
             or ("the axis has names" if data.categories is not None else ""),
             remark=data.remark,
@@ -567,12 +568,6 @@ def _places(data: Spread) -> tuple[list[float], list[float]]:
     if data.kind == "interval":
         values = [mean for group in data.groups for mean, *_ in bars_of(group)]
     return [x for group in data.groups for x in group.x], values
-
-
-def _units(data: Spread) -> tuple[str, str]:
-    if data.kind == "cdf":
-        return data.measure[1], ""
-    return data.axes[0][1], data.measure[1]
 
 
 def _logs(data: Spread, xscale: str | None, yscale: str | None) -> Logs:

@@ -23,6 +23,7 @@ __all__ = [
     "same_in_all",
     "side_by_side",
     "spread_rows",
+    "units_of",
 ]
 
 #: The shares of values of which a box has the quantiles.
@@ -124,6 +125,13 @@ def same_in_all(groups: Sequence[Group]) -> None:
 
 def known_of(values: Sequence[float]) -> list[float]:
     return [one for one in values if not math.isnan(one)]
+
+
+def units_of(data: Spread) -> tuple[str, str]:
+    """The units of the axes of a figure with lines or boxes, across and up."""
+    if data.kind == "cdf":
+        return data.measure[1], ""
+    return data.axes[0][1], data.measure[1]
 
 
 def quantiles_of(data: Spread, values: Sequence[float]) -> tuple[float, ...]:
