@@ -450,13 +450,15 @@ def place_title(name: str, unit: str, texts: Iterable[str]) -> str:
 
 
 class _Ends(NamedTuple):
-    """The scales of the axes of a figure, and the ends of that of values."""
+    """The scales of the axes of a figure, the ends of that of values as marks are placed by them,
+    and where a linear one begins.
+    """
 
     scale_x: PlaceScale
     log_y: bool
     low: float
     top: float
-    least: float
+    bottom: float
 
 
 def _finite(data: AxisData) -> list[float]:
@@ -475,7 +477,7 @@ def _ends_of(data: AxisData, xscale: str | None, yscale: str | None) -> _Ends:
     log_y = is_log_value(yscale, finite, suits=hides(medians, finite))
     top = max(finite, default=1.0) * (1.3 if log_y else 1.06) or 1.0
     low = min(one for one in finite if one > 0) / 1.3 if log_y else 0.0
-    return _Ends(scale_x, log_y, low, top, min(finite, default=top))
+    return _Ends(scale_x, log_y, low, top, bottom_of(min(finite, default=top), top))
 
 
 def _same(data: AxisData) -> Mapping[str, str]:
@@ -555,15 +557,12 @@ def _panels_figure(
             scale, is_empty = "log" if ends.log_y else "linear", not _finite(panel)
             own = _ends_of(panel, None, scale) if has_own and not is_empty else ends
             own = own._replace(scale_x=ends.scale_x)
-            bottom = None
             if has_own and not is_empty and not ends.log_y:
                 bottom, top = near_ends(_finite(panel))
-                own = own._replace(low=bottom, top=top)
+                own = own._replace(low=bottom, top=top, bottom=bottom)
             mine = [looks[tuple(line.key)] for line in panel.lines]
             seen.append(_draw(axes, panel, mine, own, grid.panel_in, _places(data), same))
             axes.set_title(panel.name, fontsize=7.5, parse_math=False)
-            if bottom is not None:
-                axes.set_ylim(bottom, own.top)
             if is_empty and (has_own or not _finite(data)):
                 axes.set_yticks([])
         own_words = "each panel has an axis of its own" if has_own else ""
@@ -594,7 +593,7 @@ def _draw(
     """Draw the lines of a panel with these looks, in axes for these places that have so much room
     as a figure of this size in inches; return whether any quartiles are seen.
     """
-    (scale_x, log_y, low, top, least), (width, height) = ends, size
+    (scale_x, log_y, low, top, bottom), (width, height) = ends, size
     has_names = data.categories is not None
     over = beyond(low, top, is_log=log_y)
     bands = takes_bands(max((len(one.x) for one in data.lines), default=0), has_names=has_names)
@@ -629,7 +628,7 @@ def _draw(
     if log_y:
         set_log(axes.yaxis, low, top)
     else:
-        axes.set_ylim(bottom_of(least, top), top)
+        axes.set_ylim(bottom, top)
     if data.categories is not None:
         name_categories(axes, data.categories, width)
     else:
