@@ -63,7 +63,9 @@ def quantile(values: ArrayLike, q: float) -> float:
     A run that never finishes is slower than every run that does, so a median must include it.
     numpy's own interpolation turns infinite values into nan; this function does not.
     """
-    data = np.sort(np.nan_to_num(np.asarray(values, dtype=float), nan=np.inf, posinf=np.inf))
+    data = np.array(values, dtype=float)
+    data[np.isnan(data)] = np.inf
+    data.sort()
     if data.size == 0:
         return float("nan")
     position = q * (data.size - 1)

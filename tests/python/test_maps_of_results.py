@@ -19,6 +19,7 @@ from matplotlib.text import Text
 from midflight import MidflightError
 from midflight.cli import main
 from midflight.plot import figure_of, plot_axis, plot_spread
+from midflight.plot.common.style import figure_bytes
 from midflight.plot.results.axis import axis_data, axis_figure
 from midflight.plot.results.heatmaps import shared_layout
 from midflight.plot.results.maps import Map, colours_of, hatched_side, named_places
@@ -572,6 +573,20 @@ def test_the_white_between_cells_is_narrow_beside_them(columns: int, wide: float
     assert [one.get_linewidth() for one in level] == [0.8]
     shown = [one.get_text() for one in axes.get_xticklabels()]
     assert (shown[0], shown[-1]) == ("0", str(columns - 1))
+
+
+@pytest.mark.parametrize(("places", "images"), [(20, 0), (200, 1)])
+def test_a_vector_file_has_many_cells_as_one_image(places: int, images: int) -> None:
+    cells = [(str(x), str(y)) for x in range(places) for y in range(30)]
+    rates = [1e6 + place for place in range(len(cells))]
+    columns = {"x": [x for x, _ in cells], "y": [y for _, y in cells], "goodput_bps": rates}
+    figure = figure_of(plot_spread, columns, "heatmap", x="x", y="y", value="goodput_bps")
+    drawn = figure_bytes(figure, ".svg").decode()
+    # The bar of the colours is an image, too.
+    assert drawn.count("<image") == 1 + images
+    # An area would have a path.
+    assert (drawn.count("<path") >= len(cells)) is (images == 0)
+    assert len(drawn) < 300_000
 
 
 def test_the_first_and_the_last_of_many_cells_are_named() -> None:

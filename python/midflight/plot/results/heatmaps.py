@@ -74,7 +74,7 @@ from midflight.plot.results.rows import (
 )
 from midflight.plot.results.samples import averaged_words, interval_words
 from midflight.plot.results.scales import log_title
-from midflight.plot.results.spread_data import Group, Spread, known_of, quantiles_of, side_by_side
+from midflight.plot.results.spread_data import Group, Spread, known_of, median_of, side_by_side
 from midflight.plot.results.tables import Columns
 from midflight.plot.results.unfinished import counted_words
 from midflight.plot.usual import MOST_MAPS
@@ -290,7 +290,7 @@ def map_of(data: Spread) -> Map:
     unsure: set[tuple[int, int]] = set()
     for line, group in enumerate(data.groups):
         for place, (x, values) in enumerate(zip(group.x, group.values, strict=True)):
-            cells[line, int(x)] = quantiles_of(data, values)[2]
+            cells[line, int(x)] = median_of(data, values)
             done = len(known_of(values))
             words[line, int(x)] = f"{done} of {len(values)}" if done else "never"
             if group.counts and math.isfinite(cells[line, int(x)]):

@@ -34,6 +34,8 @@ __all__ = [
 
 #: With more cells, or more of them side by side, there is no room for their values.
 _MOST_WRITTEN, _MOST_ACROSS = 150, 16
+#: More cells of a map are one image in a vector file, which has 250 bytes for each area.
+_MOST_AREAS = 4000
 #: The largest letters of the values in a map of usual and of many columns, and the smallest.
 _LARGE_PT, _SMALL_PT, _LEAST_PT = 6.5, 5.5, 4.4
 #: The letters have at most this share of the width and the height of a cell.
@@ -217,13 +219,14 @@ def draw_map(
 
     cells, across, down = shown.cells, len(shown.columns), len(shown.cells)
     norm = (LogNorm if colours.is_log else Normalize)(colours.low, colours.high)
-    # Cells as areas: PGF has no images.
+    # Few cells are areas, which stay sharp at any size; many are one image.
     image = axes.pcolormesh(
         np.arange(across + 1) - 0.5,
         np.arange(down + 1) - 0.5,
         np.ma.masked_invalid(cells),
         cmap="PuOr_r" if colours.is_signed else "cividis",
         norm=norm,
+        rasterized=cells.size > _MOST_AREAS,
     )
     axes.grid(False)
 
@@ -282,6 +285,8 @@ def letters_pt(
     """Return the size of the letters with which the numbers of maps beside each other, each so
     wide and high, fit into their cells; None if there is no room for them.
     """
+    if not all(map(_has_room, maps)):
+        return None
     sizes = [_text_pt(one, _texts(one, digits, signed=signed).values(), room_pt) for one in maps]
     known = [one for one in sizes if one is not None]
     return min(known) if len(known) == len(sizes) else None
@@ -301,11 +306,14 @@ def _texts(shown: Map, digits: int, *, signed: bool) -> dict[tuple[int, int], st
     return found
 
 
+def _has_room(shown: Map) -> bool:
+    """Whether there may be room for the values of the cells."""
+    return shown.cells.size <= _MOST_WRITTEN and len(shown.columns) <= _MOST_ACROSS
+
+
 def _text_pt(shown: Map, texts: Collection[str], room_pt: tuple[float, float]) -> float | None:
     """The size of the letters with which the texts fit into the cells; None without room."""
     (wide, high), across = room_pt, len(shown.columns)
-    if shown.cells.size > _MOST_WRITTEN or across > _MOST_ACROSS:
-        return None
     most = _SMALL_PT if across > 9 else _LARGE_PT
     widest = max((text_width(one, most) for one in texts), default=0.0)
     fits = _OF_SIDE * most * wide / across / widest if widest else most

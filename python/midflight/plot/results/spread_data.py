@@ -19,6 +19,7 @@ __all__ = [
     "bars_of",
     "interval_of",
     "known_of",
+    "median_of",
     "quantiles_of",
     "same_in_all",
     "side_by_side",
@@ -136,8 +137,17 @@ def units_of(data: Spread) -> tuple[str, str]:
 
 def quantiles_of(data: Spread, values: Sequence[float]) -> tuple[float, ...]:
     """Those of a box; a time that is missing is longer than every other."""
-    counted = values if data.is_time else known_of(values)
+    counted = _counted_of(data, values)
     return tuple(quantile(counted, share) for share in _BOX)
+
+
+def median_of(data: Spread, values: Sequence[float]) -> float:
+    """Their median; a time that is missing is longer than every other."""
+    return quantile(_counted_of(data, values), 0.5)
+
+
+def _counted_of(data: Spread, values: Sequence[float]) -> Sequence[float]:
+    return values if data.is_time else known_of(values)
 
 
 def side_by_side(texts: Sequence[str], name: str) -> tuple[dict[str, int], Sequence[str], str]:
@@ -202,7 +212,7 @@ def _rows(data: Spread) -> Iterator[Sequence[object]]:
                         mean = interval_of(group, place)
                         yield (*cell, *mean, data.over, *group.counts[place])
                     else:
-                        yield (*cell, quantiles_of(panel, values)[2], len(values))
+                        yield (*cell, median_of(panel, values), len(values))
         return
     (x, x_unit), *_ = data.axes
     named = [data.panels_by] if data.panels else []
