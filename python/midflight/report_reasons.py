@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from midflight.explain.arrivals import RunEvents
 from midflight.explain.limits import limit_of
 from midflight.explain.path import PathSamples
-from midflight.explain.recovery import Recovering, recovery_lines
+from midflight.explain.recovery import Recovering, recovery_lines, slow_recovery
 from midflight.explain.slow_times import Using, slow_line
 from midflight.explain.words import link_text, to_ms
 from midflight.run_tables import is_requests, rows
@@ -17,17 +17,24 @@ from midflight.run_tables import is_requests, rows
 if TYPE_CHECKING:
     from midflight.scenario import Outcome
 
-__all__ = ["reason_lines"]
+__all__ = ["Reasons", "reasons_of"]
 
 
-def reason_lines(
-    outcomes: Mapping[str, Outcome], names: Sequence[str]
-) -> tuple[list[tuple[str, str, str]], list[str]]:
-    """Return what limited flows of the first run of each outcome, as its name, the flow and a
-    sentence; and what handoffs and outages did to all of them, after when the link was worst by
-    its recording.
+class Reasons(NamedTuple):
+    """Why flows were as fast as they were: what limited each, as the name of its outcome, the flow
+    and a sentence; what handoffs and outages did to all of them, after when the link was worst by
+    its recording; and the slowest recovery of each, by the names of its outcome and its own.
     """
+
+    limits: list[tuple[str, str, str]]
+    recoveries: list[str]
+    slowest: dict[tuple[str, str], str]
+
+
+def reasons_of(outcomes: Mapping[str, Outcome], names: Sequence[str]) -> Reasons:
+    """Return these of flows of the first run of each outcome."""
     limits, flows = [], []
+    slowest: dict[tuple[str, str], str] = {}
     using: list[Using] = []
     for key, outcome in outcomes.items():
         if outcome.plan.stack == "linux":
@@ -58,11 +65,14 @@ def reason_lines(
             of_flow = [one for one in phases if one["flow"] == name]
             using.append(Using(label, run, name, paths[is_up], span))
             is_paced = row.get("workload") not in (None, "", "bulk")
-            flows.append(Recovering(label, run, name, span, of_flow, is_paced))
+            path = paths[is_up] if is_alone else None
+            flows.append(Recovering(label, run, name, span, of_flow, is_paced, path))
+            if said := slow_recovery(flows[-1]):
+                slowest[key, name] = said
     # Flows of one direction have the same link.
     ways = {one.run.flows[one.flow]["direction"] for one in using}
     slow = slow_line(using) if len(ways) == 1 else ""
-    return limits, [*([slow] if slow else []), *recovery_lines(flows)]
+    return Reasons(limits, [*([slow] if slow else []), *recovery_lines(flows)], slowest)
 
 
 def longest_use(path: PathSamples, span: tuple[int, int]) -> tuple[str, tuple[int, int]]:

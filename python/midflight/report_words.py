@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from midflight._core import parse_duration
-from midflight.run_tables import count_cell, counted, rate_cell, time_cell
+from midflight.explain.words import to_ms
+from midflight.run_tables import count_cell, counted, rate_cell
 
 if TYPE_CHECKING:
     from midflight.run_tables import Means
 
-__all__ = ["apart", "compared", "happened", "late_words", "missed_words", "unfinished"]
+__all__ = ["SAME", "apart", "compared", "happened", "late_words", "missed_words", "unfinished"]
+
+#: Values that differ by a smaller share are called the same.
+SAME = 0.01
+#: A value this many times another one is called so, a smaller one by its share.
+_TIMES = 1.5
 
 
 def apart(cell: str) -> str:
@@ -33,7 +39,7 @@ def happened(found: Means, flow: Mapping[str, Any], end: str) -> str:
         return _OF_WORKLOADS[workload](found) if workload in _OF_WORKLOADS else ""
     took, rate = found["duration_ns"], rate_cell(found["goodput_bps"].value or 0.0)
     if took.value is not None:
-        said = f"{flow['size']} took {time_cell(took.value)} s, {rate} Mbit/s"
+        said = f"{flow['size']} took {to_ms(took.value)}, {rate} Mbit/s"
     elif left := unfinished(found, flow, end):
         said = f"it was not done: {left} after {_open_s(found, end):.12g} s, {rate} Mbit/s"
     else:
@@ -74,6 +80,8 @@ def compared(flows: Mapping[str, Means], sizes: Sequence[str], *, is_one_run: bo
     if len(flows) < 2:
         return ""
     kinds = {found.first.get("workload") or "bulk" for found in flows.values()}
+    if len(kinds) == 1 and (of_least := _LEAST.get(next(iter(kinds)))):
+        return _least(flows, *of_least)
     if kinds not in ({"bulk"}, {"web"}):
         return ""
     opened = {found.first["opened_ns"] for found in flows.values()}
@@ -86,8 +94,18 @@ def compared(flows: Mapping[str, Means], sizes: Sequence[str], *, is_one_run: bo
         if kinds == {"bulk"} and len({*sizes}) > 1:
             return ""
         first, fastest = times[0]
-        more = [f"{name} took {time_cell(time - first)} s longer" for time, name in times[1:]]
-        return f"{fastest} was done first, after {time_cell(first)} s; {'; '.join(more)}"
+        last = times[-1][0]
+        if last - first < SAME * last:
+            all_of = "the two" if len(times) == 2 else "all"
+            return (
+                f"{all_of} were done after {to_ms(last)}, the same within "
+                f"{to_ms(max(last - first, 1e6))}"
+            )
+        more = [
+            f"{name} took {to_ms(time - first)} longer ({(time - first) / first:.0%})"
+            for time, name in times[1:]
+        ]
+        return f"{fastest} was done first, after {to_ms(first)}; {'; '.join(more)}"
     rates = {name: found["goodput_bps"].value or 0.0 for name, found in flows.items()}
     if (
         any(found[key].there for found in flows.values())
@@ -102,8 +120,35 @@ def compared(flows: Mapping[str, Means], sizes: Sequence[str], *, is_one_run: bo
         who = "both" if len(flows) == 2 else "all"
         return f"of the {rate_cell(total)} Mbit/s of {who}, {shares}"
     best = ranked[0]
-    more = [f"{rates[best] / rates[name]:.3g} times that of {name}" for name in ranked[1:]]
-    return f"{best} had {rate_cell(rates[best])} Mbit/s, {' and '.join(more)}"
+    most, least = rates[best], rates[ranked[-1]]
+    if most - least < SAME * most:
+        all_of = "the two" if len(ranked) == 2 else "all"
+        apart_by = max(100 * (1 - least / most), 0.01)
+        return f"{all_of} had {rate_cell(most)} Mbit/s, the same within {apart_by:.1g}%"
+    more = [f"{_more(most / rates[name])} {name}" for name in ranked[1:]]
+    return f"{best} had {rate_cell(most)} Mbit/s, {' and '.join(more)}"
+
+
+def _least(flows: Mapping[str, Means], key: str, what: str, said: Callable[[float], str]) -> str:
+    """Return with which flow something is least; "" if one has no value."""
+    values = {name: found[key].value for name, found in flows.items()}
+    known = sorted((value, name) for name, value in values.items() if value is not None)
+    if len(known) < len(flows):
+        return ""
+    least, most = known[0][0], known[-1][0]
+    if most - least <= SAME * most:
+        return f"{what}: the same, {said(most)}"
+    each = [f"{said(value)} with {name}" for value, name in known]
+    return f"{what}: {each[0]}, the least; {', '.join(each[1:])}"
+
+
+def _more(ratio: float) -> str:
+    """By how much a value is larger than that of whose name follows."""
+    if ratio >= _TIMES:
+        return f"{ratio:.3g} times that of"
+    if ratio - 1 < SAME:
+        return "the same as"
+    return f"{ratio - 1:.0%} more than"
 
 
 #: Units of the sizes of flows.
@@ -117,8 +162,8 @@ def _web(found: Means) -> str:
             return "the page was not complete by the end of the run"
         return f"the page was complete in {load.some} runs"
     longest = found["object_max_ns"].value
-    most = "" if longest is None else f"; the slowest of them took {time_cell(longest)} s"
-    return f"the page with its {count_words(objects)} objects took {time_cell(load.value)} s{most}"
+    most = "" if longest is None else f"; the slowest of them took {to_ms(longest)}"
+    return f"the page with its {count_words(objects)} objects took {to_ms(load.value)}{most}"
 
 
 def _video(found: Means) -> str:
@@ -133,11 +178,11 @@ def _video(found: Means) -> str:
     still = "never stood still"
     if stalls:
         times = "once" if stalls == 1 else f"{count_words(stalls)} times"
-        still = f"stood still {times}, for {time_cell(stood)} s in all"
+        still = f"stood still {times}, for {to_ms(stood or 0.0)} in all"
     played, rate = found["played_ns"].value, found["mean_rate_bps"].value
-    shown = "" if played is None else f"; {time_cell(played)} s of it were played"
+    shown = "" if played is None else f"; {to_ms(played)} of it were played"
     at_rate = "" if rate is None else f", at {rate_cell(rate)} Mbit/s on average"
-    return f"the video began after {time_cell(begun)} s and {still}{shown}{at_rate}"
+    return f"the video began after {to_ms(begun)} and {still}{shown}{at_rate}"
 
 
 def _call(found: Means) -> str:
@@ -149,8 +194,8 @@ def _call(found: Means) -> str:
     delays = (
         ""
         if usual is None or longest is None
-        else f"; half of those that were read took up to {time_cell(usual)} s, "
-        f"the longest {time_cell(longest)} s"
+        else f"; half of those that were read took up to {to_ms(usual)}, "
+        f"the longest {to_ms(longest)}"
     )
     if not late:
         return f"none of {count_words(made)} frames was late{gone}{delays}"
@@ -168,6 +213,13 @@ def missed_words(lost: float) -> str:
 
 
 _OF_WORKLOADS = {"web": _web, "video": _video, "call": _call}
+
+
+#: What is compared of applications whose flows end at the same time, and what it is called.
+_LEAST: Mapping[str, tuple[str, str, Callable[[float], str]]] = {
+    "video": ("rebuffer_ns", "the video stood still", to_ms),
+    "call": ("frames_late", "late frames", count_words),
+}
 
 
 def _some(found: Means, name: str, one: str, many: str) -> str:

@@ -19,7 +19,7 @@ from midflight.refusal import names_arguments, refusal
 from midflight.remark import remarks_of
 from midflight.report import check_page, environment
 from midflight.report_figures import figures, over_time
-from midflight.report_reasons import reason_lines
+from midflight.report_reasons import reasons_of
 from midflight.report_words import apart, happened, late_words, missed_words, unfinished
 from midflight.report_words import compared as compared_words
 from midflight.run_tables import RunSummary, is_requests, measures_of, rows, stacks_of
@@ -37,6 +37,9 @@ MOST_FIGURES = 4
 
 #: Times in which playback stood still that a report explains, the longest first.
 MOST_STALLS = 3
+
+#: Shorter stalls than this share of the time of a flow are only in its table.
+LEAST_STALL = 0.01
 
 _LONG_TIME = re.compile(r"(?<![\w.`])(\d+\.\d{4,}) s\b")
 
@@ -210,14 +213,6 @@ def report_html(outcome: Outcome | Mapping[str, Outcome], *, command: str = "") 
             )
             for workload in measured[next(iter(measured))]
         }
-        became = [
-            {"flow": name, "scheme": names[key] if len(several) > 1 else "", "what": what}
-            for key, one in summaries.items()
-            for name in shown[:MOST_FIGURES]
-            if (
-                what := happened(one.flows[name], scenario["flows"][entries[name]], scenario["end"])
-            )
-        ]
         versus = comparison(
             {names[key]: one for key, one in summaries.items()},
             shown[:MOST_FIGURES],
@@ -244,11 +239,31 @@ def report_html(outcome: Outcome | Mapping[str, Outcome], *, command: str = "") 
             for key, one in several.items()
             for line in stall_lines(one, shown[:MOST_FIGURES])
         ]
-        reasons, recoveries = reason_lines(
+        reasons = reasons_of(
             {names[key] if len(several) > 1 else "": one for key, one in several.items()},
             shown[:MOST_FIGURES],
         )
-        limits = [{"scheme": one, "flow": flow, "what": what} for one, flow, what in reasons]
+        limits = [{"scheme": one, "flow": flow, "what": what} for one, flow, what in reasons.limits]
+        became = []
+        for key, one in summaries.items():
+            scheme = names[key] if len(several) > 1 else ""
+            for name in shown[:MOST_FIGURES]:
+                own = one.flows[name]
+                what = happened(own, scenario["flows"][entries[name]], scenario["end"])
+                still = [
+                    line for line in stalls if (line["scheme"], line["flow"]) == (scheme, name)
+                ]
+                slow = reasons.slowest.get((scheme, name), "")
+                if what or still or slow:
+                    became.append(
+                        {
+                            "flow": name,
+                            "scheme": scheme,
+                            "what": what,
+                            "stalls": still,
+                            "slow": slow,
+                        }
+                    )
     image, has_band = over_time(runs, kinds)
     return (
         environment()
@@ -274,7 +289,7 @@ def report_html(outcome: Outcome | Mapping[str, Outcome], *, command: str = "") 
             versus=versus,
             stalls=stalls,
             limits=limits,
-            recoveries=recoveries,
+            recoveries=reasons.recoveries,
             phases=headed(phases),
             paths=path_cells(outcome, scenario, shown[:MOST_FIGURES]),
             stacks=sorted({stack_of(flow) for flow in scenario["flows"].values()} & {*QUIC_STACKS}),
@@ -530,7 +545,7 @@ def stall_lines(outcome: Outcome, names: Sequence[str]) -> list[dict[str, str]]:
             span = f"from {to_ms(one.begin_ns)} to {to_ms(one.end_ns)}"
             length = to_ms(one.end_ns - one.begin_ns)
             what = f"the video stood still for {length}, {span}"
-            why = f"{one.why[0].upper()}{one.why[1:]}." if one.why else ""
+            why = f"{one.why}." if one.why else ""
             lines.append(
                 {
                     "flow": name,
@@ -540,22 +555,30 @@ def stall_lines(outcome: Outcome, names: Sequence[str]) -> list[dict[str, str]]:
                     "at": at_text(one.begin_ns),
                 }
             )
-        found = explain_stall(outcome.plan, flow=name)
-        if found is None or not found.in_short:
-            continue
         begin_ns, length_ns = own[name]["stalled_at_ns"], own[name]["stall_ns"]
+        ended = own[name]["finished_ns"]
+        span = (setup.end_ns if ended is None else ended) - own[name]["opened_ns"]
+        if length_ns < LEAST_STALL * span:
+            continue
+        found = explain_stall(outcome.plan, flow=name)
+        if found is None:
+            continue
         covered = ""
         if is_video and not any(
             one.since_ns < begin_ns + length_ns and begin_ns < one.end_ns for one in longest
         ):
             covered = "; the buffer had enough for it, and the video went on"
         said = found.in_short.removeprefix("In short: ")
-        why = rounded(said[0].upper() + said[1:])
+        until = "the end of the run" if begin_ns + length_ns >= setup.end_ns else ""
+        until = until or to_ms(begin_ns + length_ns)
         lines.append(
             {
                 "flow": name,
-                "what": rounded(found.why_chosen) + covered,
-                "why": why,
+                "what": (
+                    f"the longest stall lasted {to_ms(length_ns)}, from {to_ms(begin_ns)} to "
+                    f"{until}{covered}"
+                ),
+                "why": rounded(said),
                 "event": "stall",
                 "at": "",
             }

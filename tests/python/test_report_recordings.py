@@ -11,7 +11,7 @@ from midflight import Flow, Handoff, Link, Scenario
 from midflight.explain.arrivals import RunEvents
 from midflight.explain.path import PathSamples
 from midflight.explain.slow_times import Using, slow_line, worst_time
-from midflight.report_reasons import reason_lines
+from midflight.report_reasons import reasons_of
 from midflight.report_words import apart
 from midflight.run_report import headed, report_html
 
@@ -29,7 +29,7 @@ TUNNEL = {0: 20.0, 5: 2.0, 7: 20.0, 20: 1.0, 24: 0.5, 30: 24.0}
 
 def test_the_worst_time_of_a_recording_is_told() -> None:
     scenario = over(TUNNEL)
-    _, (line, *more) = reason_lines({"": scenario.run()}, ["get"])
+    line, *more = reasons_of({"": scenario.run()}, ["get"]).recoveries
     assert not more
     found = re.fullmatch(
         r"`cell` was slowest from 20 s to 30 s: 0.5 to 1 Mbit/s, 0.7 on average, while half of the "
@@ -81,7 +81,7 @@ def test_links_without_a_recording_have_no_worst_time() -> None:
 
 
 def test_a_queue_lasts_what_its_packets_need_at_the_mean_rate() -> None:
-    ((_, _, said),), _ = reason_lines({"": over(TUNNEL).run()}, ["get"])
+    ((_, _, said),) = reasons_of({"": over(TUNNEL).run()}, ["get"]).limits
     packets, wait, rate = map(
         float,
         re.findall(

@@ -28,7 +28,7 @@ from midflight.explain.events import (
 )
 from midflight.explain.playback import playback_stalls
 from midflight.explain.steps import MOST_COPIES, Sentence, Steps, Where
-from midflight.explain.waits import full_window, in_short, pauses
+from midflight.explain.waits import full_window, in_short, pauses, still_waiting
 from midflight.explain.words import clock, number, outage_text, row_text, when
 
 if TYPE_CHECKING:
@@ -339,6 +339,9 @@ def stall_steps(history: History, stall: Stall) -> list[Step]:
     sentences.append((stall.begin_ns, since, None))
     if full := full_window(history, stall):
         sentences.append((*full, None))
+    if waiting := still_waiting(history, stall):
+        text = f"nothing was sent from then on until the run ended: {waiting.text}"
+        sentences.append((waiting.since_ns, text, None))
     steps = with_outages(steps, history.outages_within(stall.begin_ns, stall.end_ns))
     known = {(step.time_ns, step.text.removeprefix("because ")) for step in steps}
     steps += [Step(*one) for one in dict.fromkeys(sentences) if one[:2] not in known]

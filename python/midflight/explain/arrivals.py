@@ -50,6 +50,13 @@ class FlowEvents(NamedTuple):
         """What arrived of that which passed the link in use, with headers."""
         return float(self.bits[self._passed(passing)].sum())
 
+    def bits_until(self, passing: Passing, times: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The same up to each of ascending instants."""
+        places = self._passed(passing)
+        total = np.concatenate([[0.0], np.cumsum(self.bits[places])])
+        found: NDArray[np.float64] = total[np.searchsorted(self.arrived_ns[places], times, "left")]
+        return found
+
     def first_of(self, passing: Passing) -> int | None:
         """When the first of that arrived; None if nothing did."""
         times = self.arrived_ns[self._passed(passing)]
@@ -116,11 +123,12 @@ class RunEvents:
 
     def bits_of(self, direction: str, passing: Passing) -> float:
         """What arrived of all moving flows of a direction, as of one flow."""
-        return sum(
-            self.of(name).bits_of(passing)
-            for name, one in self.flows.items()
-            if one["moves"] and one["direction"] == direction
-        )
+        return sum(self.of(name).bits_of(passing) for name in self.moving(direction))
+
+    def moving(self, direction: str) -> list[str]:
+        """The moving flows of a direction."""
+        flows = self.flows.items()
+        return [name for name, one in flows if one["moves"] and one["direction"] == direction]
 
 
 def _events(setup: Setup, flow: str) -> FlowEvents:

@@ -115,15 +115,43 @@ class PathSamples:
                 found += self._carried(name, since, until)
         return found
 
-    def _carried(self, name: str, since: int, until: int) -> float:
-        """What a link could carry between two instants: by its recording, or as sampled."""
+    def bits_until(self, times: Values) -> Values:
+        """What the link in use could carry from the first of ascending instants to each, with
+        headers; nan if that is not known.
+        """
+        found = np.full(len(times), 0.0 if self.used else np.nan)
+        for begin, end, name in self.used:
+            if not name or begin >= times[-1] or end <= times[0]:
+                continue
+            steps = self._steps(name)
+            if steps is None:
+                return np.full(len(times), np.nan)
+            edges = np.concatenate([[-np.inf], steps[0][1:], [np.inf]])
+            low, high = max(begin, times[0]), min(end, times[-1])
+            edges = np.clip(edges, low, high)
+            carried = np.concatenate([[0.0], np.cumsum(np.diff(edges) * steps[1])]) / NS_PER_S
+            found += np.interp(times, edges, carried)
+        return found
+
+    def _steps(self, name: str) -> tuple[Values, Values] | None:
+        """From when on a link has which rate: by its recording, or as sampled; None if that is not
+        known.
+        """
         number = self._numbers.get(name, -1)
         if number in self._recorded:
             times, rates = (np.asarray(one, np.float64) for one in self._recorded[number])
-        elif (found := self._of_link.get(number)) is not None:
-            times, rates = found["time_ns"], np.where(found["up"] > 0, found["rate_bps"], 0.0)
-        else:
+            return times, rates
+        found = self._of_link.get(number)
+        if found is None:
+            return None
+        return found["time_ns"], np.where(found["up"] > 0, found["rate_bps"], 0.0)
+
+    def _carried(self, name: str, since: int, until: int) -> float:
+        """What a link could carry between two instants: by its recording, or as sampled."""
+        steps = self._steps(name)
+        if steps is None:
             return float("nan")
+        times, rates = steps
         ends = np.append(times[1:], np.inf)
         begins = np.append(-np.inf, times[1:])
         length = np.minimum(ends, until) - np.maximum(begins, since)

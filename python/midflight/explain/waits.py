@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from midflight.explain.events import SENT, History, Row, Stall
 from midflight.explain.words import link_text, number, outage_text, path_change_text, when
 
-__all__ = ["full_window", "in_short", "long_sample", "pauses", "rto_words"]
+__all__ = ["full_window", "in_short", "long_sample", "pauses", "rto_words", "still_waiting"]
 
 #: A sample counts as that of a pause from this share of its length on.
 _LEAST_SHARE = 0.5
@@ -141,11 +141,53 @@ def in_short(history: History, stall: Stall, lost: str) -> str:
             words.append(lost)
         text = f"the sender waited {number(waited_ns(wake) / 1e9)} s for {_TIMERS[wake.detail]}"
         words.append(f"then {text}" if words else text)
-        found = long_sample(history, wake.since_ns or 0, round(wake.value * 1e9))
-        if found is not None:
-            sample, pause = found
-            words[-1] += (
-                f", which was long because of an RTT sample of {number(sample.value)} s, taken "
-                f"after {pause.words}"
-            )
+        words[-1] += _why_long(history, wake.since_ns or 0, round(wake.value * 1e9), words)
+    waiting = still_waiting(history, stall)
+    silent_ns = 0 if waiting is None else stall.end_ns - max(waiting.since_ns, ready_ns)
+    if waiting is not None and silent_ns > long:
+        if lost and not words:
+            words.append(lost)
+        text = f"nothing was sent for {number(silent_ns / 1e9)} s, until the run ended"
+        words.append(f"{'then ' if words else ''}{text}: {waiting.text}")
+        words[-1] += _why_long(history, waiting.set_ns, waiting.rto_ns, words)
     return f"In short: {'; '.join(words)}." if words else ""
+
+
+def _why_long(history: History, since_ns: int, wait_ns: int, known: Sequence[str]) -> str:
+    """Return why a timer was long, if a pause, which may be `known`, made it so; else ""."""
+    found = long_sample(history, since_ns, wait_ns)
+    if found is None:
+        return ""
+    sample, pause = found
+    after = "that" if pause.words in known else pause.words
+    said = f"an RTT sample of {number(sample.value)} s, taken after {after}"
+    return f", which was long because of {said}"
+
+
+class Waiting(NamedTuple):
+    """Since when a sender sends nothing while its retransmission timer runs, since when that has
+    its RTO, the RTO, and a sentence on it.
+    """
+
+    since_ns: int
+    set_ns: int
+    rto_ns: int
+    text: str
+
+
+def still_waiting(history: History, stall: Stall) -> Waiting | None:
+    """Return since when nothing was sent up to the end of a run that ended during a stall; None if
+    the stall ended, or if the RTO does not explain it.
+    """
+    then = history.sender(stall.end_ns)
+    if stall.is_ended or not then or not then["flight_size"]:
+        return None
+    end = history.at(stall.end_ns)
+    last = next((row for row in history.backward(end) if row.event in SENT), None)
+    set_at = next((row for row in history.backward(end) if row.event == "rto_value"), last)
+    rto_ns = then["rto_ns"]
+    if last is None or set_at is None or last.time_ns + rto_ns <= stall.end_ns:
+        return None
+    rto = f"an RTO of {number(rto_ns / 1e9)} s"
+    text = f"the sender still waited for its retransmission timer, with {rto}"
+    return Waiting(last.time_ns, set_at.time_ns, rto_ns, text)

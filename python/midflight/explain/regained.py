@@ -1,0 +1,66 @@
+"""How long it takes until the rate of a link is used again after a handoff or an outage."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from midflight.explain.path import Values
+
+if TYPE_CHECKING:
+    from midflight.explain.arrivals import RunEvents
+    from midflight.explain.path import PathSamples
+
+__all__ = ["USED", "Regained", "regained"]
+
+#: The rate of a link is used if so much arrives of what it could carry, ...
+USED = 0.8
+#: ... over this share of the time, but no longer than this, and at least so many round trips: a
+#: queue that was held sends a burst, which is no use of the rate.
+_OVER, _MOST_NS, _TRIPS = 1 / 40, 1e9, 4
+#: The windows that are looked at are apart by this share of their length.
+_STEP = 1 / 8
+
+
+class Regained(NamedTuple):
+    """How long from an instant until the rate of the link in use was used; None if it was not up to
+    another instant; how much of it the flows had at most, and over how long a time that is.
+    """
+
+    after_ns: int | None
+    most: float
+    over_ns: float
+
+
+def regained(
+    run: RunEvents, direction: str, path: PathSamples, begin_ns: int, until_ns: int, span_ns: int
+) -> Regained | None:
+    """Return when all moving flows of a direction together used the rate of the link in use again,
+    from one instant up to another of a run whose flows last for `span_ns`; None if that is not
+    known, or if that time is too short.
+    """
+    names = run.moving(direction)
+    flows = [run.of(name) for name in names]
+    trips = np.concatenate([one.trips_of(begin_ns, until_ns) for one in flows])
+    if any(one.has_paths for one in flows):
+        return None
+    trip = float(np.median(trips)) if len(trips) else 0.0
+    over = max(min(_OVER * span_ns, _MOST_NS), _TRIPS * trip)
+    step = _STEP * over
+    if until_ns - begin_ns < 2 * over:
+        return None
+    places = np.arange(int((until_ns - begin_ns) / step) + 1, dtype=np.float64)
+    times: Values = begin_ns + step * places
+    could = path.bits_until(times)
+    passing = path.passing(begin_ns, until_ns)
+    arrive: Values = times + (passing.first_ns - begin_ns)
+    came = np.sum([one.bits_until(passing, arrive) for one in flows], axis=0)
+    wide = round(1 / _STEP)
+    could, came = could[wide:] - could[:-wide], came[wide:] - came[:-wide]
+    if not np.isfinite(could).all() or not (could > 0).any():
+        return None
+    share = np.where(could > 0, came / np.where(could > 0, could, 1.0), 0.0)
+    used = np.flatnonzero(share >= USED)
+    after = int(times[used[0]]) - begin_ns if len(used) else None
+    return Regained(after, float(share.max()), over)

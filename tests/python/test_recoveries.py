@@ -1,0 +1,147 @@
+"""How soon the rate of a link is used again after a handoff or an outage, and what reports say of
+it and of runs that end during a stall.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from midflight import Flow, Handoff, Link, Scenario
+from midflight.explain import explain_stall
+from midflight.explain.arrivals import RunEvents
+from midflight.explain.path import PathSamples
+from midflight.explain.regained import USED, regained
+from midflight.report_reasons import reasons_of
+from midflight.report_words import compared
+from midflight.run_report import outcomes_of, report_html
+from midflight.run_tables import RunSummary
+
+S = 1_000_000_000
+
+
+@pytest.fixture(scope="module")
+def train() -> str:
+    """The report of two senders, of which one hardly sends after the outage."""
+    found = outcomes_of(Scenario.read("train").plan(), ["sack", "bbr-linux"])
+    return report_html(found).replace("\u00a0", " ")
+
+
+def test_a_run_that_ends_while_a_timer_runs_says_so() -> None:
+    sets = {"flows.download.scheme": "bbr-linux"}
+    setup = Scenario.read("train", sets=sets).plan().setup(0)
+    found = explain_stall(setup)
+    assert found is not None
+    assert "; then nothing was sent for 19 s, until the run ended: " in found.in_short
+    assert "its retransmission timer, with an RTO of " in found.in_short
+    trace = setup.trace(flow="download", only=["send", "rexmit", "rto"])
+    assert not [one for one in trace.column("time_ns") if one > 21 * S]
+    assert any(
+        "nothing was sent from then on until the run ended" in one.text for one in found.steps
+    )
+    # A sender that goes on says nothing like it.
+    other = explain_stall(Scenario.read("train").plan().setup(0))
+    assert other is not None
+    assert "until the run ended" not in other.in_short
+
+
+def test_the_summary_of_a_report_has_the_stall_and_the_recovery(train: str) -> None:
+    summary = train.split("In short")[1].split("<figure")[0]
+    sack, bbr = summary.split("<li>")[1:3]
+    assert "The longest stall lasted 8.823 s, from 12.565 s to 21.389 s: " in sack
+    assert re.search("After the outage of .* used 80% of the link's rate at once", prose(sack))
+    assert "The longest stall lasted 27.688 s, from 12.312 s to the end of the run: " in bbr
+    assert re.search("it used at most 16% of the link's rate until the run ended", prose(bbr))
+    assert "was first, by" not in train
+    assert "the two times are the same within 0.011 s" in train
+
+
+def prose(html: str) -> str:
+    return re.sub("<[^>]*>", "", html).replace("&#39;", "'")
+
+
+def test_the_rate_is_used_from_when_so_much_arrives() -> None:
+    """By the trace: the first of the windows in which 80 % of the link's rate arrive."""
+    links = {"a": Link(rate="20 Mbit/s", delay="10 ms"), "b": Link(rate="10 Mbit/s", delay="60 ms")}
+    scenario = Scenario(
+        links=links,
+        flows={"f": Flow()},
+        handoffs=[Handoff(at="4 s", to="b", gap="1 s")],
+        end="20 s",
+    )
+    setup = scenario.plan().setup(0)
+    run, path = RunEvents(setup), PathSamples(setup)
+    found = regained(run, "down", path, 5 * S, 20 * S, 20 * S)
+    assert found is not None
+    assert found.after_ns is not None
+    events = run.of("f")
+    times, bits = events.arrived_ns, events.bits
+    delay = path.passing(5 * S, 20 * S).first_ns - 5 * S
+
+    def share(since: float) -> float:
+        since += 5 * S + delay
+        here = (times >= since) & (times < since + found.over_ns)
+        return float(bits[here].sum() / (10e6 * found.over_ns / 1e9))
+
+    assert share(found.after_ns) >= USED
+    before = [share(at) for at in np.arange(0, found.after_ns - 1, found.over_ns / 8)]
+    assert before
+    assert max(before) < USED + 0.02
+    # In a time too short for it nothing is said.
+    assert regained(run, "down", path, 5 * S, 5 * S + 1000, 20 * S) is None
+
+
+def test_a_queue_that_was_held_is_no_use_of_the_rate() -> None:
+    """Its burst after the outage lasts less than the mean."""
+    setup = Scenario.read("train", sets={"flows.download.scheme": "bbr-linux"}).plan().setup(0)
+    found = regained(RunEvents(setup), "down", PathSamples(setup), 21 * S, 40 * S, 40 * S)
+    assert found is not None
+    assert found.after_ns is None
+    assert 0 < found.most < 0.5
+
+
+def test_what_a_link_could_carry_is_the_same_at_once_and_in_steps() -> None:
+    path = PathSamples(Scenario.read("ferry").plan().setup(0))
+    times = np.linspace(30e9, 60e9, 31)
+    found = path.bits_until(times)
+    parts = [path.bits(30 * S, int(one)) for one in times[1:]]
+    assert found[0] == 0
+    assert found[1:] == pytest.approx(parts, rel=1e-6)
+
+
+def test_flows_that_share_a_run_have_one_recovery() -> None:
+    links = {"a": Link(rate="20 Mbit/s", delay="10 ms")}
+    scenario = Scenario(
+        links=links,
+        flows={"x": Flow(), "y": Flow(scheme="bbr3")},
+        handoffs=[Handoff(at="4 s", to="a", gap="1 s")],
+        end="20 s",
+    )
+    found = reasons_of({"": scenario.run()}, ["x", "y"])
+    (line,) = found.recoveries
+    assert line.count("all flows together used 80% of the link's rate") == 1
+    assert not found.slowest
+
+
+def test_values_that_hardly_differ_are_the_same() -> None:
+    found = outcomes_of(Scenario.read("ferry").plan(), ["sack", "bbr-linux"])
+    flows = {name: RunSummary.of(one).flows["download"] for name, one in found.items()}
+    said = compared(flows, ["", ""], is_one_run=False)
+    assert re.fullmatch(r"the two had [0-9.]+ Mbit/s, the same within 0\.0\d%", said)
+
+
+def test_calls_and_videos_are_compared_by_what_their_users_get() -> None:
+    for name, what in (
+        ("call-handoff", "late frames: "),
+        ("video-tunnel", "the video stood still: "),
+    ):
+        found = outcomes_of(Scenario.read(name).plan(), ["sack", "bbr-linux"])
+        (flow,) = (one for one in ("call", "video") if one in name)
+        flows = {key: RunSummary.of(one).flows[flow] for key, one in found.items()}
+        said = compared(flows, ["", ""], is_one_run=False)
+        assert said.startswith(what)
+        key = "frames_late" if flow == "call" else "rebuffer_ns"
+        best = min(found, key=lambda one: found[one].flows.column(key)[0] or 0)
+        assert f"with {best}, the least; " in said
