@@ -23,6 +23,7 @@ from midflight.plot.results.paired import paired_of
 from midflight.plot.results.scales import place_limits
 from midflight.plot.usual import Shown
 
+CROSS = "\N{MULTIPLICATION SIGN}"
 SCHEME, GAP, AT = "flows.download.scheme", "handoffs.0.gap", "handoffs.0.at"
 NOTHING = Shown(None, None, None, [])
 
@@ -322,7 +323,8 @@ def test_where_the_baseline_hardly_finishes_the_values_are_shown(
     assert main(["plot", str(folder), "--out", str(tmp_path / "x.png")]) == 0
     said = capsys.readouterr().err
     assert "--y duration_ns" in said
-    assert "as sack did not finish in 2 of 3 combinations; --y ratio shows it" in said
+    assert "as neither sack nor the other one finished in 2 of 3 combinations" in said
+    assert "; --y ratio shows it" in said
     report = tmp_path / "x.html"
     assert main(["report", str(folder), "--out", str(report)]) == 0
     text = report.read_text()
@@ -407,3 +409,60 @@ def test_many_changes_over_two_settings_have_panels(
         assert len({to_hex(one.get_color()) for one in found}) == 1
     arrows = [sum("arrow" in str(one.get_marker()) for one in each.lines) for each in axes]
     assert arrows == [1, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("value_missing", "baseline_missing", "mark", "why"),
+    [
+        (5, 2, "arrows up", "what is compared with sack did not finish"),
+        (1, 5, "arrows down", "sack did not finish"),
+        (5, 5, CROSS, "neither sack nor the other one finished"),
+        (3, 2, CROSS, "sack or the other one did not finish"),
+    ],
+)
+def test_a_place_without_pairs_has_a_mark(
+    value_missing: int, baseline_missing: int, mark: str, why: str
+) -> None:
+    nan = float("nan")
+    columns: dict[str, list[Any]] = {
+        "flow": ["dl"] * 2,
+        GAP: ["1 s", "2 s"],
+        "metric": ["duration_ns"] * 2,
+        "compared": [SCHEME] * 2,
+        "value": ["a"] * 2,
+        "baseline": ["sack"] * 2,
+        "pairs": [5, 0],
+        "left_out": [0, 5],
+        "value_missing": [0, value_missing],
+        "baseline_missing": [0, baseline_missing],
+        "over": ["runs"] * 2,
+        "samples": [5, 0],
+        "difference": [1e9, nan],
+        "half_width": [1e8, nan],
+        "ratio": [0.1, nan],
+        "ratio_low": [0.05, nan],
+        "ratio_high": [0.15, nan],
+    }
+    figure = figure_of(plot_spread, columns, "interval", value="ratio", x=GAP, by=["value"])
+    figure.draw_without_rendering()
+    (axes,) = figure.axes
+    found = [one for one in axes.lines if [*one.get_xdata()] == [2.0]]
+    shown = {"arrows up": r"$\uparrow$", "arrows down": r"$\downarrow$", CROSS: "x"}[mark]
+    assert [str(one.get_marker()) for one in found] == [shown]
+    said = " ".join(one.get_text() for one in axes.texts).replace("\n", " ")
+    assert f"no pairs ({mark}), as {why}: at 2 s" in said
+
+
+def test_a_mean_of_runs_that_never_finished_is_an_arrow_at_the_edge() -> None:
+    columns: dict[str, list[Any]] = {
+        GAP: ["1 s"] * 3 + ["2 s"] * 3,
+        "run": [0, 1, 2] * 2,
+        "duration_ns": [1e9, 2e9, 3e9, None, None, None],
+    }
+    figure = figure_of(plot_spread, columns, "interval", value="duration_ns", x=GAP)
+    (axes,) = figure.axes
+    arrows = [one for one in axes.lines if "arrow" in str(one.get_marker())]
+    at = {(x, y) for one in arrows for x, y in zip(one.get_xdata(), one.get_ydata(), strict=True)}
+    assert at == {(2.0, axes.get_ylim()[1])}
+    said = " ".join(one.get_text() for one in axes.texts).replace("\n", " ")
+    assert "at the upper edge: none finished" in said

@@ -113,8 +113,12 @@ def usual_shown(
         # What the tables of the sweep pool has no lines.
         seen = {key: axes[key] for key in axes if key in (*apart, compare) or is_sample(key)}
         axes = seen or axes
+    # The axis of a CDF is the measurement: the one of medians is told apart otherwise.
+    across = None
     if kind == "cdf":
-        x = None
+        x, across = None, next(iter(_best_first(axes, compare, apart or ())), None)
+        if across is not None and (is_sample(across) or _is_apart(across, compare)):
+            across = None
     elif x is None and kind == "box":
         # Samples are in the boxes, not side by side.
         places = _best_first(axes, compare, apart or (), pools=has_by)
@@ -132,19 +136,21 @@ def usual_shown(
         if not has_by:
             by = usual_maps(axes, compare, {x, y})
     elif not has_by:
-        by = usual_by(axes, compare, {x}, apart or ())
-        _check_are_apart(axes, compare, {x}, by)
-        has_several = int(asked["scenario"].get("runs") or 1) > 1
-        if kind == "cdf" and (has_several or any(is_sample(k) and axes[k][1:] for k in axes)):
-            # The best of the settings that would be pooled has panels of several runs.
-            rest = {key: values for key, values in axes.items() if len(values) > 1}
-            by += [key for key in places_of(rest, *by) if not is_sample(key)][:1]
-        if kind == "median":
-            from midflight.plot.results.median_panels import MOST_PANELS
+        from midflight.plot.results.median_panels import MOST_PANELS
 
-            # So has what would be pooled though it is not random, if it has few values.
-            rest = {key: values for key, values in axes.items() if 1 < len(values) <= MOST_PANELS}
-            by += [key for key in places_of(rest, x, *by) if not is_sample(key)][:1]
+        by = usual_by(axes, compare, {x, across}, apart or ())
+        _check_are_apart(axes, compare, {x}, by)
+        # What would be pooled though it is not random has panels, if it has few values.
+        rest = {key: values for key, values in axes.items() if 1 < len(values) <= MOST_PANELS}
+        panels = [key for key in places_of(rest, x, across, *by) if not is_sample(key)][:1]
+        runs = int(asked["scenario"].get("runs") or 1)
+        if across is not None and runs * prod(len(axes[k]) for k in axes if is_sample(k)) > 1:
+            from midflight.plot.results.shares import has_room
+
+            # So has the axis of medians, of several runs each.
+            wanted = [*by, across, *panels]
+            panels = wanted[len(by) :] if has_room([len(axes[key]) for key in wanted]) else panels
+        by = [*by, *panels]
         is_one = x == "flow" or "flow" in fixed
         flows = [] if is_one else measured_flows(columns_of(source, value), value, {})
         lines = prod(len(axes[key]) for key in by)
@@ -348,17 +354,13 @@ def usual_by(
     """Return the settings whose values have lines: the compared one, and others while the lines
     can be distinguished; samples only if they are among those that the sweep keeps `apart`.
     """
-    from midflight.plot.common.line_looks import is_of_schemes
     from midflight.sweep_results import is_sample
-
-    def is_apart(key: str) -> bool:
-        return key == compare or is_of_schemes(key)
 
     settings = [key for key in axes if len(axes[key]) > 1 and (key in apart or not is_sample(key))]
     settings.sort(
         key=lambda key: (
             key != compare,
-            not is_apart(key),
+            not _is_apart(key, compare),
             is_sample(key),
             not _has_names(axes[key]),
         )
@@ -366,11 +368,20 @@ def usual_by(
     by: list[str] = []
     lines = 1
     for key in settings:
-        most = _MOST_APART if is_apart(key) else MOST_LINES
+        most = _MOST_APART if _is_apart(key, compare) else MOST_LINES
         if key not in shown and lines * len(axes[key]) <= most:
             by.append(key)
             lines *= len(axes[key])
     return by
+
+
+def _is_apart(key: str, compare: str | None) -> bool:
+    """Whether the values of an axis are not pooled: what is compared, schemes, stacks and
+    controllers.
+    """
+    from midflight.plot.common.line_looks import is_of_schemes
+
+    return key == compare or is_of_schemes(key)
 
 
 def _count_pooled(
@@ -382,11 +393,10 @@ def _count_pooled(
     """Return how many axes are pooled that should not be, as what is compared, schemes, stacks and
     controllers, and how many settings are.
     """
-    from midflight.plot.common.line_looks import is_of_schemes
     from midflight.sweep_results import is_sample
 
     pooled = [key for key in axes if len(axes[key]) > 1 and key not in (*shown, *by)]
-    apart = sum(key == compare or is_of_schemes(key) for key in pooled)
+    apart = sum(_is_apart(key, compare) for key in pooled)
     return apart, sum(not is_sample(key) for key in pooled)
 
 
@@ -399,10 +409,8 @@ def _check_are_apart(
     """Refuse a figure that would pool what is compared, schemes, stacks or controllers, as they
     have no room for lines.
     """
-    from midflight.plot.common.line_looks import is_of_schemes
-
     for key, values in axes.items():
-        if len(values) < 2 or key in (*shown, *by) or not (key == compare or is_of_schemes(key)):
+        if len(values) < 2 or key in (*shown, *by) or not _is_apart(key, compare):
             continue
         named = [f"{len(axes[one])} values of {one}" for one in (key, *by)]
         lines = " times ".join(named)
@@ -422,9 +430,7 @@ def usual_maps(
     """Return the axes that are not pooled, as their values have maps: what is compared, and
     schemes, stacks and congestion controllers, as far as there is room.
     """
-    from midflight.plot.common.line_looks import is_of_schemes
-
-    apart = [key for key in axes if key == compare or is_of_schemes(key)]
+    apart = [key for key in axes if _is_apart(key, compare)]
     by: list[str] = []
     maps = 1
     for key in sorted(apart, key=lambda key: key != compare):

@@ -127,6 +127,7 @@ __all__ = [
     "lines_name",
     "name_categories",
     "panel_name",
+    "panels_name",
     "place_title",
     "plot_axis",
     "shown_number",
@@ -150,8 +151,6 @@ _QUANTITY = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za
 _WORDS = re.compile(r"(?:[A-Za-z][\w-]*\s+)+(?=[-+.\d])")
 #: The room between two numbers below an axis, and the height of a name, in points.
 _TICKS_APART_PT, _NAME_PT = 5.0, 8.0
-#: Panels whose values have a smaller share of a common axis do not have one.
-_LEAST_SHARE = 0.2
 _USUAL_IN = (COLUMN_IN * 1.25, 2.9)
 
 
@@ -386,6 +385,12 @@ def panel_name(name: str, value: str) -> str:
     return f"{called[:1].upper()}{called[1:]} {spaced(value)}"
 
 
+def panels_name(names: Sequence[str], values: Sequence[str]) -> str:
+    """What a panel is called that has the lines with these values of several columns."""
+    first, *others = map(panel_name, names, values)
+    return ", ".join((first, *map(within_text, others)))
+
+
 def shown_number(value: Any, name: str) -> float:
     """A measurement in the unit that it is shown in; nan where it is missing or not finite, as of a
     run that did not finish.
@@ -544,9 +549,8 @@ def _panels_figure(
     """
     choice = chosen_axes()
     is_free = yscale is None and (choice is None or not choice.ylim)
-    has_own = is_free and are_strokes(
-        [*map(_finite, data.panels)], LOG if ends.log_y else LINEAR, _LEAST_SHARE, least=2
-    )
+    scale = LOG if ends.log_y else LINEAR
+    has_own = is_free and are_strokes([*map(_finite, data.panels)], scale)
     labels = list(dict.fromkeys(line.label for line in data.lines))
     keys = list(dict.fromkeys(tuple(line.key) for line in data.lines))
     looks = dict(zip(keys, (one for one, _ in line_looks(data.by, keys, labels)), strict=True))
@@ -554,8 +558,8 @@ def _panels_figure(
     with style():
         grid = Grid.of("median", len(data.panels), size, own_y=has_own)
         for axes, panel in zip(grid.panels, data.panels, strict=True):
-            scale, is_empty = "log" if ends.log_y else "linear", not _finite(panel)
-            own = _ends_of(panel, None, scale) if has_own and not is_empty else ends
+            name, is_empty = "log" if ends.log_y else "linear", not _finite(panel)
+            own = _ends_of(panel, None, name) if has_own and not is_empty else ends
             own = own._replace(scale_x=ends.scale_x)
             if has_own and not is_empty and not ends.log_y:
                 bottom, top = near_ends(_finite(panel))

@@ -23,11 +23,13 @@ from midflight.sweep_results import same_words as why_same
 from midflight.unmet import done_early
 
 __all__ = [
+    "EMPTY_MARKS",
     "FEW",
     "MEANS",
     "UNSURE",
     "check_is_one",
     "counts_of",
+    "empty_mark",
     "empty_words",
     "ends_of",
     "has_ends",
@@ -59,6 +61,13 @@ MEANS: Mapping[str, str] = {"ratio": "mean change", "difference": "mean differen
 FEW = "*: at most half as many pairs as others"
 #: What a cell of a map has whose interval contains 0, or that has none beside others.
 UNSURE = "95 % interval contains 0"
+#: The marks of places of a line without pairs: beyond the upper or the lower edge of the axes, as
+#: only the value or only the baseline never finished, or that nothing is known.
+EMPTY_MARKS: Mapping[str, str] = {
+    "up": "arrows up",
+    "down": "arrows down",
+    "none": "\N{MULTIPLICATION SIGN}",
+}
 #: Intervals that are wider than the upper quartile of all by so many times the distance of the
 #: quartiles have no say in the ends of the axis, if they are no more than this share of them.
 _FAR, _FAR_SHARE = 3.0, 0.15
@@ -297,12 +306,28 @@ def why_empty(columns: Columns, row: int) -> str:
         return f"a flow was {done_early(str(columns['metric'][row]))}" if early else ""
     baseline = columns["baseline"][row]
     sides = [_count(columns, one, row) == left_out for one in _SIDES]
+    is_time = _is_time(columns, row)
+    if all(sides):
+        return f"neither {baseline} nor the other one {'finished' if is_time else 'has a value'}"
     who = f"{baseline} or the other one"
     if sides[1]:
         who = f"{baseline}"
     elif sides[0]:
         who = f"what is compared with {baseline}"
-    return f"{who} {'did not finish' if _is_time(columns, row) else 'has no value'}"
+    return f"{who} {'did not finish' if is_time else 'has no value'}"
+
+
+def empty_mark(columns: Columns, row: int) -> str:
+    """Return how a line shows that a comparison has no pairs (`EMPTY_MARKS`): a time that only runs
+    of one side have is shorter than those of the other side; "" if it has some.
+    """
+    if not why_empty(columns, row):
+        return ""
+    left_out = _count(columns, "left_out", row)
+    value, baseline = (left_out == _count(columns, one, row) > 0 for one in _SIDES)
+    if value == baseline or not _is_time(columns, row):
+        return "none"
+    return "up" if value else "down"
 
 
 def why_no_change(columns: Columns, row: int, value: str) -> str:
@@ -358,15 +383,16 @@ def left_out_words(columns: Columns, rows: Sequence[int]) -> str:
 
 def empty_words(columns: Columns, rows: Sequence[int], by: Sequence[str], x: str) -> str:
     """Which lines have no pairs at which places of the axis, and why; "" if all have some."""
-    places: dict[str, dict[tuple[str, ...], list[str]]] = {}
+    places: dict[tuple[str, str], dict[tuple[str, ...], list[str]]] = {}
     lines: dict[tuple[str, ...], int] = {}
     for row in rows:
         key = tuple(text_of(columns[name][row]) for name in by)
         lines[key] = lines.get(key, 0) + 1
         if why := why_empty(columns, row):
-            places.setdefault(why, {}).setdefault(key, []).append(text_of(columns[x][row]))
+            of = places.setdefault((why, empty_mark(columns, row)), {})
+            of.setdefault(key, []).append(text_of(columns[x][row]))
     words = []
-    for why, found in places.items():
+    for (why, mark), found in places.items():
         alike: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
         for key, texts in found.items():
             alike.setdefault(() if len(texts) == lines[key] else tuple(texts), []).append(key)
@@ -376,7 +402,7 @@ def empty_words(columns: Columns, rows: Sequence[int], by: Sequence[str], x: str
             )
             for texts, keys in sorted(alike.items(), key=lambda one: one[0] != ())
         ]
-        words.append(f"no pairs, as {why}: {', '.join(each)}")
+        words.append(f"no pairs ({EMPTY_MARKS[mark]}), as {why}: {', '.join(each)}")
     return "; ".join(words)
 
 

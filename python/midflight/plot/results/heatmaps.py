@@ -210,6 +210,7 @@ def heatmap_of(
         replace(
             _one_map(columns, keys[key], sides, value, has_unsure=bool(unsure)),
             name=", ".join(key),
+            of=key,
         )
         for key in product(*orders)
         if key in keys
@@ -220,6 +221,8 @@ def heatmap_of(
         maps[0],
         groups=(),
         panels=maps,
+        panels_by=by,
+        of=(),
         by=by,
         lines_title=lines_name(by, columns),
         name="",

@@ -22,15 +22,17 @@ __all__ = ["MOST_PANELS", "are_panels", "are_strokes", "in_panels", "near_ends"]
 
 #: The most panels.
 MOST_PANELS = 6
+#: Panels whose values have a smaller share of a common axis do not have one.
+_LEAST_SHARE = 0.15
 #: The room at the ends of an own axis, and what is near 0, in shares of its largest value.
 _MARGIN, _NEAR_0 = 0.08, 0.5
 
 
-def are_panels(keys: Sequence[tuple[str, ...]]) -> bool:
-    """Whether lines with these values of several columns are so many that each value of the last
-    column has a panel, and few enough for it.
+def are_panels(keys: Sequence[tuple[str, ...]], most: int = MOST_LINES) -> bool:
+    """Whether lines with these values of several columns are so many, more than `most`, that each
+    value of the last column has a panel, and few enough for it.
     """
-    if len(keys) <= MOST_LINES or len(keys[0]) < 2:
+    if len(keys) <= most or len(keys[0]) < 2:
         return False
     panels, lines = {key[-1] for key in keys}, {key[:-1] for key in keys}
     return 1 < len(panels) <= MOST_PANELS and len(lines) <= len(SERIES)
@@ -58,11 +60,9 @@ def in_panels(data: axis.AxisData, values: Sequence[str], lines_title: str) -> a
     return replace(data, lines=every, panels=panels, panels_by=last, **more)
 
 
-def are_strokes(
-    panels: Sequence[Sequence[float]], scale: PlaceScale, share: float, *, least: int = 1
-) -> bool:
-    """Whether the values of one of several panels would have a smaller share than this of a common
-    axis, if there are values to be told apart in at least so many panels.
+def are_strokes(panels: Sequence[Sequence[float]], scale: PlaceScale) -> bool:
+    """Whether the values of one of several panels would have so small a share of a common axis that
+    each panel has an axis of its own, if values are to be told apart in several panels.
     """
     ends = [(min(values), max(values)) for values in panels if values]
     if len(ends) < 2:
@@ -70,7 +70,7 @@ def are_strokes(
     along = scale.along(ends)
     # Of a single value there is nothing to see.
     wide = [last - first for first, last in along.tolist() if last > first]
-    return len(wide) >= least and min(wide) < share * float(np.ptp(along))
+    return len(wide) > 1 and min(wide) < _LEAST_SHARE * float(np.ptp(along))
 
 
 def near_ends(values: Sequence[float]) -> tuple[float, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,8 @@ __all__ = ["Grid"]
 _MOST_IN_ROW, _PANEL_IN = 3, 1.4
 #: The height of a row of panels by the kind, that of one as wide as the figure, and the room for
 #: the legend and the texts, in inches.
-_ROWS_IN, _ALONE_IN, _AROUND_IN = {"cdf": 1.5, "interval": 1.8, "median": 1.8}, 1.2, 0.8
+_ALONE_IN, _AROUND_IN = 1.2, 0.8
+_ROWS_IN = {"cdf": 1.5, "box": 1.8, "interval": 1.8, "median": 1.8}
 #: What is beside and below the panels of a figure that has one, in inches.
 _BESIDE_IN, _BELOW_IN = 0.6, 0.9
 
@@ -41,13 +42,22 @@ class Grid:
 
     @classmethod
     def of(
-        cls, kind: str, count: int, size: Size | None, *, own_x: bool = False, own_y: bool = False
+        cls,
+        kind: str,
+        count: int,
+        size: Size | None,
+        *,
+        in_row: int = 0,
+        own_x: bool = False,
+        own_y: bool = False,
     ) -> Grid:
-        """Return one with so many panels, which share an axis or have own ones."""
+        """Return one with so many panels, `in_row` if there is room, which share an axis or have
+        own ones.
+        """
         from matplotlib.figure import Figure
 
         width = size_in(size, (PAGE_IN, _ROWS_IN[kind]))[0]
-        in_row = _in_row(count, width)
+        in_row = in_row if 0 < in_row <= _room(width) else _in_row(count, width)
         rows = math.ceil(count / in_row)
         row_in = _ALONE_IN if in_row == 1 < count else _ROWS_IN[kind]
         width, height = size_in(size, (PAGE_IN, row_in * rows + _AROUND_IN))
@@ -64,9 +74,19 @@ class Grid:
         """The size of a figure of one panel with as much room, in inches."""
         return self.room_in[0] + _BESIDE_IN, self.room_in[1] + _BELOW_IN
 
-    def finish(self, x_title: str, y_title: str, lines_title: str, **texts: Any) -> None:
-        """Write what the axes and the lines are, with the `texts` of `label_panels`."""
-        entries: dict[str, Any] = {}
+    def finish(
+        self,
+        x_title: str,
+        y_title: str,
+        lines_title: str,
+        *,
+        entries: Mapping[str, Any] | None = None,
+        **texts: Any,
+    ) -> None:
+        """Write what the axes and the lines are, by these `entries` or the lines themselves, with
+        the `texts` of `label_panels`.
+        """
+        lines: dict[str, Any] = {}
         named = []
         for place, axes in enumerate(self.panels):
             # Each column ends with a panel that has numbers.
@@ -74,15 +94,20 @@ class Grid:
             axes.tick_params(labelbottom=is_last or self.own_x, labelleft=is_first or self.own_y)
             named.append((axes, x_title if is_last else "", y_title if is_first else ""))
             handles, labels = axes.get_legend_handles_labels()
-            entries |= dict(zip(labels, map(usual_line, handles), strict=True))
+            lines |= dict(zip(labels, map(usual_line, handles), strict=True))
         across, up = self.room_in
         label_panels(self.figure, named, (across * 72, up * 72), self.kind, **texts)
-        legend(self.figure, entries, loc="outside upper center", title=lines_title)
+        legend(self.figure, entries or lines, loc="outside upper center", title=lines_title)
+
+
+def _room(width_in: float) -> int:
+    """How many panels have room in a row of a figure so wide."""
+    return max(1, int((width_in - 0.5) / _PANEL_IN))
 
 
 def _in_row(count: int, width_in: float) -> int:
     """The number of panels in a row of a figure so wide: three are not two and one."""
-    most = min(_MOST_IN_ROW, max(1, int((width_in - 0.5) / _PANEL_IN)))
+    most = min(_MOST_IN_ROW, _room(width_in))
     if count == _MOST_IN_ROW > most:
         return 1
     return math.ceil(count / math.ceil(count / most))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -12,15 +12,17 @@ from midflight.plot.common.place_scale import PlaceScale
 from midflight.plot.common.style import Size, style
 from midflight.plot.results.alike import alike
 from midflight.plot.results.axis import panel_name
+from midflight.plot.results.median_panels import are_panels
 from midflight.plot.results.panel_grid import Grid
 from midflight.plot.results.scales import log_title
 from midflight.plot.results.spread_data import Group, Spread, same_in_all, units_of
+from midflight.plot.usual import MOST_LINES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["panels_figure", "panels_of_changes"]
+__all__ = ["panels_figure", "panels_over"]
 
 #: Changes of more lines than this have panels: with their intervals they would be a wall of lines.
 _MOST_CHANGES = 5
@@ -31,11 +33,13 @@ _MARGIN = 0.04
 _Draw: TypeAlias = "Callable[[Axes, int, tuple[float, float]], None]"
 
 
-def panels_of_changes(data: Spread, values: Sequence[str], lines_title: str) -> Spread:
-    """Return a figure of changes with a panel for each of these values of the last column that
+def panels_over(data: Spread, values: Sequence[str], lines_title: str) -> Spread:
+    """Return a figure over an axis with a panel for each of these values of the last column that
     tells its lines apart, if they are many; `lines_title` is what the others are.
     """
-    if len(data.by) < 2 or len(data.groups) <= _MOST_CHANGES:
+    are_changes = any(one.ends for one in data.groups)
+    most = _MOST_CHANGES if are_changes else MOST_LINES
+    if not are_panels([tuple(one.key) for one in data.groups], most):
         return data
     labels = {one.label for one in data.groups}
     panels = []
@@ -45,10 +49,11 @@ def panels_of_changes(data: Spread, values: Sequence[str], lines_title: str) -> 
         for one in groups:
             one.same = one.same or same.get(one.label, "")
         title = panel_name(data.by[-1], value)
-        panels.append(replace(data, groups=groups, by=data.by[:-1], name=title, of=value))
+        panel = replace(data, groups=groups, by=data.by[:-1], name=title, of=[value])
+        panels.append(panel)
     same_in_all([group for one in panels for group in one.groups])
-    by, name = data.by[:-1], data.by[-1]
-    more: Any = {"panels": panels, "panels_by": name, "by": by, "lines_title": lines_title}
+    by, names = data.by[:-1], data.by[-1:]
+    more: Any = {"panels": panels, "panels_by": names, "by": by, "lines_title": lines_title}
     return replace(data, groups=(), **more)
 
 
@@ -77,16 +82,21 @@ def panels_figure(
     seen: tuple[Sequence[float], Sequence[float]],
     scale: PlaceScale,
     *,
+    log_y: bool = False,
+    entries: Mapping[str, Any] | None = None,
     title: str | None = None,
     size: Size | None = None,
-    has_own: bool = False,
+    own_x: bool = False,
+    own_y: bool = False,
 ) -> Figure:
-    """Return the figure of panels, which have the same axes, or each `has_own` horizontal one of
-    this scale. `draw` draws one, `finish` what needs the ends of the axes of all; `seen` are the
-    places of what is drawn, across and up.
+    """Return the figure of panels, which have the same axes, or each its `own` one across, of this
+    scale, or up. `draw` draws one, `finish` what needs the ends of the axes of all; `seen` are the
+    places of what is drawn, across and up, `entries` those of the legend that are no lines.
     """
+    # Each row has the values of the last column, if several have panels.
+    in_row = len({one.of[-1] for one in data.panels}) if len(data.panels_by) > 1 else 0
     with style():
-        grid = Grid.of(data.kind, len(data.panels), size, own_x=has_own)
+        grid = Grid.of(data.kind, len(data.panels), size, in_row=in_row, own_x=own_x, own_y=own_y)
         limits: list[tuple[float, float]] = []
         for place, (axes, one) in enumerate(zip(grid.panels, data.panels, strict=True)):
             draw(axes, place, grid.panel_in)
@@ -97,7 +107,7 @@ def panels_figure(
         finish()
         grid.finish(
             log_title(data.x_title) if scale.is_log else data.x_title,
-            data.y_title,
+            log_title(data.y_title) if log_y else data.y_title,
             data.lines_title,
             title=title,
             remark=data.remark,
@@ -105,5 +115,6 @@ def panels_figure(
             x_refused="the axis has names" if data.categories is not None else "",
             seen=seen,
             units=units_of(data),
+            entries=entries,
         )
     return grid.figure

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,11 +14,11 @@ from midflight.plot.common.coincide import marker_share
 from midflight.plot.common.names import plural_name
 from midflight.plot.common.place_scale import LINEAR, LOG
 from midflight.plot.common.style import Look
-from midflight.plot.results.axis import panel_name, spaced
+from midflight.plot.results.axis import panels_name, spaced
 from midflight.plot.results.median_panels import are_strokes
 from midflight.plot.results.rows import ordered, over_words, text_of
 from midflight.plot.results.scales import WIDE, place_limits, set_log
-from midflight.plot.results.spread_data import Spread, known_of, same_in_all
+from midflight.plot.results.spread_data import Spread, drawn_of, known_of, same_in_all
 from midflight.plot.results.unfinished import joined, unfinished_words
 from midflight.plot.usual import MOST_LINES
 from midflight.results import quantile
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "LINE_PT",
     "draw_shares",
+    "has_room",
     "has_strokes",
     "is_wide",
     "line_style",
@@ -41,10 +44,9 @@ LINE_PT = 1.1
 
 #: A line has so many steps at the most.
 _MOST_STEPS = 4000
-#: Panels whose values have a smaller share of a common axis do not have one.
-_LEAST_SHARE = 0.1
-#: The most panels if all values have one, in three rows of a page, and those of more values.
-_MOST_ALL, _MOST_PANELS = 9, 6
+#: The most panels if all values of a column have one, in three rows of a page, those of more
+#: values, and the most ones if all combinations of two columns have one.
+_MOST_ALL, _MOST_PANELS, _MOST_COMBINED = 9, 6, 12
 #: Values without a panel are named up to this number.
 _MOST_LEFT = 4
 
@@ -61,13 +63,10 @@ def has_strokes(panels: Sequence[Spread], *, is_log: bool = False) -> bool:
     """Whether the values of one of several panels would have so small a share of a common axis that
     its lines would be one stroke.
     """
-    values = [
-        [one for group in panel.groups for cell in group.values for one in known_of(cell)]
-        for panel in panels
-    ]
+    values = [*map(drawn_of, panels)]
     if is_log and min((min(each) for each in values if each), default=0.0) <= 0:
         return False
-    return are_strokes(values, LOG if is_log else LINEAR, _LEAST_SHARE)
+    return are_strokes(values, LOG if is_log else LINEAR)
 
 
 def share_words(panels: Sequence[Spread], counted: str, *, is_time: bool) -> str:
@@ -92,6 +91,23 @@ def _which(values: Sequence[str], some: Sequence[str]) -> str:
     return f", without {joined(left)}" if len(left) <= _MOST_LEFT else ", evenly spaced"
 
 
+def _panel_columns(counts: Sequence[int]) -> int:
+    """How many of the last columns that tell lines apart, each with so many values, have panels:
+    as many as leave few enough lines in each.
+    """
+    for panels in range(len(counts)):
+        if prod(counts[: len(counts) - panels]) <= MOST_LINES:
+            return panels
+    # The lines of the first column are as many as can be distinguished.
+    return max(0, len(counts) - 1)
+
+
+def has_room(counts: Sequence[int]) -> bool:
+    """Whether lines for all values of columns, each with so many, have room in a figure."""
+    panels = _panel_columns(counts)
+    return panels < 2 or prod(counts[len(counts) - panels :]) <= _MOST_COMBINED
+
+
 def panels_of(
     columns: Columns,
     rows: Sequence[int],
@@ -100,8 +116,8 @@ def panels_of(
     lines_of: Callable[[Sequence[int], Mapping[str, Sequence[str]], Sequence[str]], Spread],
 ) -> Spread | None:
     """Return the panels of a figure whose lines, told apart by these columns, are too many for one:
-    one for each value of the last column, or for some that are spread over all. None if they are
-    few, or if the others alone are too many.
+    one for each value of the last column, or for some that are spread over all, or for each
+    combination of the values of the last columns. None if the lines are few.
 
     `lines_of` returns the lines of some rows, those with these values, told apart by these columns.
     """
@@ -110,19 +126,24 @@ def panels_of(
     lines = {tuple(text_of(columns[name][row]) for name in by) for row in rows}
     if len(lines) <= MOST_LINES:
         return None
-    *others, name = by
-    values = ordered(columns, rows, name, kept)
-    some, words = values, ""
-    if len(values) > _MOST_ALL:
-        places = np.linspace(0, len(values) - 1, _MOST_PANELS).round().astype(int)
-        some = [values[place] for place in places]
-        words = f"{_MOST_PANELS} of {len(values)} {plural_name(name)}{_which(values, some)}"
+    each = [ordered(columns, rows, name, kept) for name in by]
+    counts = [len(values) for values in each]
+    number = _panel_columns(counts) if has_room(counts) else 1
+    others, names, some, words = by[:-number], by[-number:], each[-number:], ""
+    if number == 1 and counts[-1] > _MOST_ALL:
+        places = np.linspace(0, counts[-1] - 1, _MOST_PANELS).round().astype(int)
+        some = [[each[-1][place] for place in places]]
+        which = _which(each[-1], some[0])
+        words = f"{_MOST_PANELS} of {counts[-1]} {plural_name(names[0])}{which}"
+    of_panel: dict[tuple[str, ...], list[int]] = {}
+    for row in rows:
+        key = tuple(text_of(columns[name][row]) for name in names)
+        of_panel.setdefault(key, []).append(row)
     panels = []
-    for one in some:
-        kept_one = {**kept, name: [one]}
-        mine = [row for row in rows if text_of(columns[name][row]) == one]
-        panel = lines_of(mine, kept_one, others)
-        panels.append(replace(panel, name=panel_name(name, one), of=one))
+    for key in filter(of_panel.__contains__, product(*some)):
+        kept_ones = {**kept, **{name: [one] for name, one in zip(names, key, strict=True)}}
+        panel = lines_of(of_panel[key], kept_ones, others)
+        panels.append(replace(panel, name=panels_name(names, key), of=key))
     same_in_all([group for one in panels for group in one.groups])
     every = [group.values[0] for one in panels for group in one.groups if group.values]
     is_above = min((one for values in every for one in known_of(values)), default=0.0) > 0
@@ -131,7 +152,7 @@ def panels_of(
         panels[0],
         panels=panels,
         name="",
-        panels_by=name,
+        panels_by=names,
         detail=words,
         is_wide=is_wide(every) or suits,
     )

@@ -44,6 +44,7 @@ from midflight.plot.results.compared import (
     FEW,
     MEANS,
     counts_of,
+    empty_mark,
     empty_words,
     ends_of,
     has_ends,
@@ -57,6 +58,7 @@ from midflight.plot.results.heatmaps import heatmap_of, heatmaps_figure
 from midflight.plot.results.line_names import one_line_name
 from midflight.plot.results.linked import usual_source
 from midflight.plot.results.maps import number_words
+from midflight.plot.results.median_panels import are_panels, near_ends
 from midflight.plot.results.paired import (
     by_value,
     check_is_apart,
@@ -64,7 +66,7 @@ from midflight.plot.results.paired import (
     samples_of,
     source_of,
 )
-from midflight.plot.results.panels import panels_figure, panels_of_changes
+from midflight.plot.results.panels import panels_figure, panels_over
 from midflight.plot.results.pooled import pooled_words
 from midflight.plot.results.rows import (
     compared_name,
@@ -94,6 +96,7 @@ from midflight.plot.results.spread_data import (
     Group,
     Spread,
     bars_of,
+    drawn_of,
     known_of,
     quantiles_of,
     side_by_side,
@@ -107,11 +110,14 @@ from midflight.plot.results.spread_marks import (
     draw_endless,
     draw_spread_boxes,
     draw_spread_intervals,
+    ends_of_boxes,
+    ends_of_means,
     entries_of,
     is_cut,
     most_pairs,
     schemes_of,
     spread_looks,
+    spread_styles,
 )
 from midflight.plot.results.tables import (
     Columns,
@@ -282,9 +288,8 @@ def spread_of(
         found = replace(found, detail=_cdf_words(found, columns, rows, kept, value, by))
     else:
         found = _lines(columns, rows, kept, kind, x, value, by, samples)
-        if has_ends(columns, value) and kind == "interval":
-            values = ordered(columns, rows, by[-1], kept) if by else []
-            found = panels_of_changes(found, values, lines_name(by[:-1], columns))
+        values = ordered(columns, rows, by[-1], kept) if by else []
+        found = panels_over(found, values, lines_name(by[:-1], columns))
     _unmark_empty(found)
     words = (found.detail, early_words(columns, found_rows, value, by))
     return replace(
@@ -307,9 +312,10 @@ def _cdf_words(
     counted = counted_as(columns, rows, {*by})
     words = share_words(found.panels or [found], counted, is_time=found.is_time)
     if found.panels:
-        name, some = found.panels_by, [one.of for one in found.panels]
-        kept = {**kept, name: some}
-        rows = [row for row in rows if text_of(columns[name][row]) in some]
+        for place, name in enumerate(found.panels_by):
+            some = list(dict.fromkeys(one.of[place] for one in found.panels))
+            kept = {**kept, name: some}
+            rows = [row for row in rows if text_of(columns[name][row]) in some]
     pooled = pooled_words(columns, value, {*by}, kept, counted=counted, rows=rows)
     return "; ".join(filter(None, (found.detail, words, pooled)))
 
@@ -328,7 +334,7 @@ def _lines(
     keys: dict[tuple[str, ...], list[int]] = {}
     for row in rows:
         keys.setdefault(tuple(text_of(columns[name][row]) for name in by), []).append(row)
-    if len(keys) > len(SERIES):
+    if len(keys) > len(SERIES) and (kind == "cdf" or not are_panels([*keys])):
         raise refusal(
             f"{len(keys)} lines cannot be distinguished; a figure has up to {len(SERIES)}: "
             f"keep fewer of {', '.join(by)} with --where, or give another --by",
@@ -384,6 +390,7 @@ def _lines(
                     )
                 group.ends.append(ends_of(columns, mine[0], value, scale))
                 group.counts.append(counts_of(columns, mine[0]))
+                group.empty.append(empty_mark(columns, mine[0]))
             group.values.append(each)
         groups.append(group)
     has_baseline = has_intervals and "baseline" in columns
@@ -403,7 +410,9 @@ def _lines(
         what = MEANS[value] if has_intervals else "mean"
         detail = interval_words(what, over, counts, taken)
         if misses:
-            detail += f"; arrows: too short, without {unfinished_words(lost)}"
+            none = any(not known_of(one) for each in groups for one in each.values)
+            at_edge = " (at the upper edge: none finished)" if none else ""
+            detail += f"; arrows: too short, without {unfinished_words(lost)}{at_edge}"
         if has_intervals:
             most = most_pairs(groups)
             has_few = any(is_few(pairs, most) for group in groups for _, pairs in group.counts)
@@ -447,7 +456,7 @@ def spread_figure(
 ) -> Figure:
     """Return the figure of `plot_spread`."""
     every = data
-    if data.kind == "interval" and data.panels:
+    if data.kind in ("box", "interval") and data.panels:
         every = replace(data, groups=[group for one in data.panels for group in one.groups])
     logs = _logs(every, xscale, yscale)
     cut = None if logs.y else cut_of(every)
@@ -455,7 +464,8 @@ def spread_figure(
     if data.kind == "heatmap":
         return heatmaps_figure(data, title=title, size=size)
     if data.panels:
-        how: Any = {"title": title, "size": size, "is_asked": xscale is not None}
+        scale = xscale if data.kind == "cdf" else yscale
+        how: Any = {"title": title, "size": size, "is_asked": scale is not None}
         return _panels_figure(replace(data, detail=detail), logs, cut, **how)
     width, height = size_in(size, _USUAL_IN)
     with style():
@@ -502,28 +512,45 @@ def _panels_figure(
 ) -> Figure:
     """Return the figure of panels beside each other, in which a line has the same look.
 
-    They have the same axes, unless one of shares would be a stroke and neither the ends of the axis
-    nor its scale, which `is_asked` for, are chosen.
+    They have the same axes, unless the values of one would be a stroke and neither the ends of
+    their axis nor its scale, which `is_asked` for, are chosen. Changes always have the same.
     """
     groups = {tuple(one.key): one for panel in data.panels for one in panel.groups}
-    of_all = replace(data, groups=[*groups.values()])
+    of_all = replace(data, groups=[*groups.values()], panels=())
     looks = dict(zip(groups, spread_looks(of_all), strict=True))
+    styles = dict(zip(groups, spread_styles(of_all), strict=True))
     places = [_places(one) for one in data.panels]
     every = [one for across, _ in places for one in across]
-    choice = chosen_axes()
-    is_free = data.kind == "cdf" and not is_asked and (choice is None or choice.xlim is None)
-    has_own = is_free and has_strokes(data.panels, is_log=logs.x.is_log)
+    is_share, choice = data.kind == "cdf", chosen_axes()
+    has_ends = choice is not None and bool(choice.xlim if is_share else choice.ylim)
+    is_free = not (is_asked or has_ends or any(one.ends for one in groups.values()))
+    is_log = logs.x.is_log if is_share else logs.y
+    has_own = is_free and has_strokes(data.panels, is_log=is_log)
+    of_kind = ends_of_boxes if data.kind == "box" else ends_of_means
+    drawn_all = replace(of_all, groups=[one for panel in data.panels for one in panel.groups])
     endless: list[tuple[Axes, Sequence[Endless]]] = []
+    entries: dict[str, Any] = {}
+
+    def ends_of(place: int) -> tuple[float, float]:
+        """The ends of the axis of values of a panel."""
+        if not has_own or not places[place][1]:
+            return of_kind(drawn_all, logs)
+        one = data.panels[place]
+        return of_kind(one, logs) if logs.y else near_ends(drawn_of(one))
 
     def draw(axes: Axes, place: int, size_in: tuple[float, float]) -> None:
         one = data.panels[place]
-        if data.kind == "cdf":
+        if is_share:
             drawn = [looks[tuple(group.key)] for group in one.groups]
             own = places[place][0] if has_own and places[place][0] else every
             draw_shares(axes, one, drawn, own, is_log=logs.x.is_log)
             return
-        found = draw_spread_intervals(axes, one, logs, size_in, cut, looks)
-        endless.append((axes, found))
+        if data.kind == "box":
+            entries.update(draw_spread_boxes(axes, one, logs, size_in[1], ends_of(place), styles))
+        else:
+            shown = None if any(group.ends for group in one.groups) else ends_of(place)
+            found = draw_spread_intervals(axes, one, logs, size_in, cut, looks, shown)
+            endless.append((axes, found))
         if one.categories is not None:
             name_categories(axes, one.categories, size_in[0])
 
@@ -535,8 +562,9 @@ def _panels_figure(
     words = "each panel has an axis of its own" if has_own else ""
     data = replace(data, detail="; ".join(filter(None, (data.detail, words))))
     seen = every, [one for _, up in places for one in up]
-    how: Any = {"title": title, "size": size, "has_own": has_own}
-    return panels_figure(data, draw, finish, seen, logs.x, **how)
+    how: Any = {"title": title, "size": size, "log_y": logs.y, "entries": entries}
+    own: Any = {"own_x": has_own and is_share, "own_y": has_own and not is_share}
+    return panels_figure(data, draw, finish, seen, logs.x, **how, **own)
 
 
 def _mark_same(groups: Sequence[Group], *, baseline: str) -> None:

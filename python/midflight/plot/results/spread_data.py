@@ -17,6 +17,7 @@ __all__ = [
     "Group",
     "Spread",
     "bars_of",
+    "drawn_of",
     "interval_of",
     "known_of",
     "median_of",
@@ -57,6 +58,8 @@ class Group:
     same: str = ""
     #: Of intervals: the number of samples, and of the values or pairs in their means.
     counts: list[tuple[int, int]] = field(default_factory=list)
+    #: Of a comparison: how places without pairs are marked (`EMPTY_MARKS`), "" with pairs.
+    empty: list[str] = field(default_factory=list)
 
     @property
     def named(self) -> str:
@@ -83,11 +86,11 @@ class Spread:
     #: How its maps stand beside each other, as in the other figures of a report; without it as
     #: suits their numbers.
     layout: Layout | None = None
-    #: Maps or panels beside each other, each with its own `name`, and the column of these names.
+    #: Maps or panels beside each other, each with its own `name`, and the columns of these names.
     panels: Sequence[Spread] = ()
-    panels_by: str = ""
-    #: Of a panel the value of that column, as a table has it.
-    of: str = ""
+    panels_by: Sequence[str] = ()
+    #: Of a panel the values of these columns, as a table has them.
+    of: Sequence[str] = ()
     #: Whether the values are changes, which are below 0 or above it.
     is_signed: bool = False
     #: Missing values are times of runs that did not finish, longer than every other.
@@ -177,6 +180,17 @@ def bars_of(group: Group) -> list[tuple[float, float, float]]:
     return [interval_of(group, place) for place in range(len(group.x))]
 
 
+def drawn_of(data: Spread) -> list[float]:
+    """The finite values of what is drawn: of shares all, of boxes and means their ends."""
+    if data.kind == "interval":
+        bars = [bar for group in data.groups for bar in bars_of(group)]
+        return [one for bar in bars for one in bar if math.isfinite(one)]
+    cells = [values for group in data.groups for values in group.values]
+    if data.kind == "box":
+        return [q for values in cells for q in quantiles_of(data, values) if math.isfinite(q)]
+    return [one for values in cells for one in known_of(values)]
+
+
 def spread_rows(data: Spread) -> Iterator[Sequence[object]]:
     """Yield the head and the rows of a table of the data of the figure."""
     return with_selection(_rows(data), data.where)
@@ -184,11 +198,11 @@ def spread_rows(data: Spread) -> Iterator[Sequence[object]]:
 
 def _rows(data: Spread) -> Iterator[Sequence[object]]:
     if data.kind == "cdf":
-        named = [data.panels_by] if data.panels else []
-        yield (*named, *line_columns(data.by), "measure", "unit", "value", "share", data.counted)
+        lines = line_columns(data.by)
+        yield (*data.panels_by, *lines, "measure", "unit", "value", "share", data.counted)
         for panel in data.panels or [data]:
             for group in panel.groups:
-                label = [*([panel.of] if named else []), *line_cells(group, panel.by)]
+                label = [*panel.of, *line_cells(group, panel.by)]
                 (values,) = group.values or [[]]
                 counted = len(values) if data.is_time else len(known_of(values))
                 for place, one in enumerate(sorted(known_of(values)), 1):
@@ -196,18 +210,15 @@ def _rows(data: Spread) -> Iterator[Sequence[object]]:
         return
     if data.kind == "heatmap":
         (x, x_unit), (y, y_unit) = data.axes
-        # Maps beside each other have their names first.
-        named = [", ".join(data.by)] if data.panels else []
         # A cell of a comparison has a mean with its interval.
         has_ends = any(group.ends for panel in data.panels or [data] for group in panel.groups)
         of_cells = (*_MEANS, data.counted) if has_ends else ("median", "runs")
-        yield (*named, x, "x_unit", y, "y_unit", "measure", "unit", *of_cells)
+        yield (*data.panels_by, x, "x_unit", y, "y_unit", "measure", "unit", *of_cells)
         for panel in data.panels or [data]:
-            label = [panel.name] if data.panels else []
             for group in panel.groups:
                 for place, values in enumerate(group.values):
                     name = group.names[place]
-                    cell = (*label, name, x_unit, group.label, y_unit, *data.measure)
+                    cell = (*panel.of, name, x_unit, group.label, y_unit, *data.measure)
                     if has_ends:
                         mean = interval_of(group, place)
                         yield (*cell, *mean, data.over, *group.counts[place])
@@ -215,15 +226,14 @@ def _rows(data: Spread) -> Iterator[Sequence[object]]:
                         yield (*cell, median_of(panel, values), len(values))
         return
     (x, x_unit), *_ = data.axes
-    named = [data.panels_by] if data.panels else []
     lines = line_columns(data.by)
-    start: Sequence[object] = (*named, *lines, x, "x_unit", "measure", "unit")
+    start: Sequence[object] = (*data.panels_by, *lines, x, "x_unit", "measure", "unit")
     if data.kind == "box":
         yield (*start, "p5", "p25", "median", "p75", "p95", "runs")
     else:
         yield (*start, *_MEANS, data.counted)
     for panel, group in ((one, group) for one in data.panels or [data] for group in one.groups):
-        label = [*([panel.of] if named else []), *line_cells(group, panel.by)]
+        label = [*panel.of, *line_cells(group, panel.by)]
         for place, values in enumerate(group.values):
             start = (*label, group.names[place], x_unit, *data.measure)
             if data.kind == "box":

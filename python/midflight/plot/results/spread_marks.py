@@ -64,16 +64,21 @@ __all__ = [
     "draw_endless",
     "draw_spread_boxes",
     "draw_spread_intervals",
+    "ends_of_boxes",
+    "ends_of_means",
     "entries_of",
     "is_cut",
     "most_pairs",
     "schemes_of",
     "spread_looks",
+    "spread_styles",
 ]
 
 #: The room above and below a panel of boxes, in inches, about.
 _AROUND_IN = 0.9
 
+#: The height of crosses for places without a value, as a share of the axes.
+_CROSS_AT = 0.03
 #: How the mark of a point of few pairs stands beside it.
 _FEW_HOW: Mapping[str, Any] = {
     "textcoords": "offset points",
@@ -84,8 +89,18 @@ _FEW_HOW: Mapping[str, Any] = {
 
 _Values: TypeAlias = NDArray[np.float64]
 _Ends: TypeAlias = tuple[float, float]
-#: The places, the lower and the upper ends, and the look of intervals some of which have no end.
-Endless: TypeAlias = tuple[_Values, _Values, _Values, Look]
+
+
+class Endless(NamedTuple):
+    """The places, the lower and the upper ends, and the look of a line's intervals, some of which
+    have no end, and the marks of places without any value.
+    """
+
+    x: _Values
+    low: _Values
+    high: _Values
+    look: Look
+    empty: Sequence[str]
 
 
 class Logs(NamedTuple):
@@ -96,8 +111,13 @@ class Logs(NamedTuple):
 
 
 def spread_looks(data: Spread) -> list[Look]:
-    looks = [look for _, look, _ in _styled(data)]
+    looks = [look for look, _ in spread_styles(data)]
     return unbroken(looks) if data.kind == "cdf" else looks
+
+
+def spread_styles(data: Spread) -> list[tuple[Look, int]]:
+    """The look of each line, and the place of its line style in `SERIES`."""
+    return [(look, style) for _, look, style in _styled(data)]
 
 
 def _styled(data: Spread) -> list[tuple[Group, Look, int]]:
@@ -136,6 +156,17 @@ def _ends_of_values(data: Spread, logs: Logs, cut: tuple[float, float] | None) -
     if logs.y:
         return min(known), max(known)
     return cut or (min([0.0, *known]), max([0.0, *known]))
+
+
+def ends_of_means(data: Spread, logs: Logs) -> _Ends:
+    """The ends of the axis of means that are not negative, with their intervals."""
+    bars = [bar for group in data.groups for bar in bars_of(group)]
+    known = [one for bar in bars for one in bar if math.isfinite(one)]
+    if logs.y:
+        known = [one for one in known if one > 0]
+        return min(known) / 1.3, 1.3 * max(known)
+    has_short = any(one for group in data.groups for one in group.is_short)
+    return 0.0, (1.12 if has_short else 1.05) * max(known, default=1.0) or 1.0
 
 
 def _whiskers(
@@ -183,19 +214,37 @@ def schemes_of(data: Spread) -> list[tuple[Group, Look, int]]:
     return schemes_apart(data.along, data.categories, data.groups) if data.kind != "cdf" else []
 
 
-def draw_spread_boxes(axes: Axes, data: Spread, logs: Logs, height_in: float) -> dict[str, Any]:
-    """Draw boxes in a figure of a height; return the entries of the legend."""
-    step = 0.8 * _step(data) / max(1, len(data.groups))
-    width = 0.775 * step
+def ends_of_boxes(data: Spread, logs: Logs) -> _Ends:
+    """The ends of the axis of values of boxes."""
     every = [one for group in data.groups for values in group.values for one in known_of(values)]
     top = (1.3 if logs.y else 1.04) * max(every, default=1.0) or 1.0
-    low = min(one for one in every if one > 0) / 1.3 if logs.y else min(0.0, *every, 0.0)
+    return min(one for one in every if one > 0) / 1.3 if logs.y else min(0.0, *every, 0.0), top
+
+
+def draw_spread_boxes(
+    axes: Axes,
+    data: Spread,
+    logs: Logs,
+    height_in: float,
+    ends: _Ends | None = None,
+    styles: Mapping[tuple[str, ...], tuple[Look, int]] | None = None,
+) -> dict[str, Any]:
+    """Draw boxes in a figure of a height, with these ends of the axis of values, and styles by the
+    values of the columns that tell lines apart, if these are not those of this figure alone; return
+    the entries of the legend.
+    """
+    step = 0.8 * _step(data) / max(1, len(data.groups))
+    width = 0.775 * step
+    low, top = ends or ends_of_boxes(data, logs)
     over = beyond(low, top, is_log=logs.y)
     choice = chosen_axes()
     ends = next(iter(choice.ylim.values()), (low, top)) if choice is not None else (low, top)
     room_pt = 72 * max(0.5, height_in - _AROUND_IN)
     entries: dict[str, Any] = {}
-    for place, (group, look, number) in enumerate(_styled(data)):
+    drawn = _styled(data)
+    if styles is not None:
+        drawn = [(one, *styles[tuple(one.key)]) for one in data.groups]
+    for place, (group, look, number) in enumerate(drawn):
         points = np.array([quantiles_of(data, values) for values in group.values]).reshape(-1, 5)
         x, shown = _dodged(data, group, place, step), np.minimum(points, over)
         points_pt = room_pt * _shares(shown, ends, is_log=logs.y)
@@ -222,7 +271,8 @@ def _shares(values: _Values, ends: tuple[float, float], *, is_log: bool) -> _Val
 
 def draw_endless(axes: Axes, every: Sequence[Endless]) -> None:
     """Draw intervals without an end to the edges of the axes, with arrows there."""
-    for x, low, high, look in every:
+    for x, low, high, look, empty in every:
+        _draw_empty(axes, x, look, empty)
         chosen = np.isinf(low) | np.isinf(high)
         if not chosen.any():
             continue
@@ -239,6 +289,22 @@ def draw_endless(axes: Axes, every: Sequence[Endless]) -> None:
         mark_endless(axes, at, ends[1], top, look)
 
 
+def _draw_empty(axes: Axes, x: _Values, look: Look, empty: Sequence[str]) -> None:
+    """Mark the places of a line without a value: with arrows at the edges of the axes where it is
+    known on which side of the others it is, with a cross otherwise.
+    """
+    bottom, top = axes.get_ylim()
+    axes.set_ylim(bottom, top)
+    for mark, edge, arrow in (("up", top, "up"), ("down", bottom, "down")):
+        at = x[[one == mark for one in empty]]
+        mark_endless(axes, at, np.full(at.shape, np.inf), edge, look, arrow)
+    at = x[[one == "none" for one in empty]]
+    how: Any = {"color": look.colour, "markersize": 4.2, "markeredgewidth": 1.0, "zorder": 5}
+    # Above the lower edge, where no value is.
+    across = axes.get_xaxis_transform()
+    axes.plot(at, np.full(at.shape, _CROSS_AT), "x", transform=across, **how)
+
+
 def _joined_means(group: Group) -> list[float]:
     """The means that a line goes through; nan where it does not."""
     each = zip(group.is_short, bars_of(group), strict=True)
@@ -252,16 +318,15 @@ def draw_spread_intervals(
     size_in: tuple[float, float],
     cut: tuple[float, float] | None,
     looks: Mapping[tuple[str, ...], Look] | None = None,
+    shown: _Ends | None = None,
 ) -> list[Endless]:
     """Draw means and intervals in axes of a size, with the looks of lines by their values of the
-    columns that tell them apart, if these are not those of this figure alone; return the intervals
-    for `draw_endless`.
+    columns that tell them apart, and the ends of an axis of means that are `shown`, if these are
+    not those of this figure alone; return the intervals for `draw_endless`.
     """
     has_numbers = data.categories is None
     has_negative = False
-    ends: list[float] = []
     places = [x for group in data.groups for x in group.x]
-    has_short = any(one for group in data.groups for one in group.is_short)
     most_places = max((len(group.x) for group in data.groups), default=0)
     drawn_groups = [(one, look) for one, look, _ in _styled(data)]
     if looks is not None:
@@ -292,11 +357,13 @@ def draw_spread_intervals(
             high[high > cut[1]] = np.inf
         sure = np.isfinite(low) & np.isfinite(high)
         has_bars |= bool(sure.any())
-        endless.append((at, low, high, look))
+        # Of mean times it is known that they are longer than all others.
+        are_longest = np.isnan(mean) & data.is_time
+        empty = group.empty or ["up" if one else "" for one in are_longest]
+        endless.append(Endless(at, low, high, look, empty))
         # An interval of what cannot be negative may reach below 0.
         # That of a comparison has the baseline at 0.
         has_negative |= bool((mean < 0).any() or group.ends)
-        ends += points[np.isfinite(points)].tolist()
         short = np.array(group.is_short, dtype=np.bool_)
         span = Span(at, mean, low, high, ~short)
         draw_span(axes, span, look, at, whiskers.cap_pt, bands=bands, lines=len(drawn_groups))
@@ -311,17 +378,17 @@ def draw_spread_intervals(
                 axes.annotate(
                     "*", (at[number], mean[number]), (3, -1), color=look.colour, **_FEW_HOW
                 )
-        above = np.where(sure, high, mean)[short]
-        mark_endless(axes, at[short], np.full(above.shape, np.inf), above, look, above_pt=6.0)
+        is_seen = short & np.isfinite(mean)
+        above = np.where(sure, high, mean)[is_seen]
+        mark_endless(axes, at[is_seen], np.full(above.shape, np.inf), above, look, above_pt=6.0)
     if logs.y:
-        known = [one for one in ends if one > 0]
-        set_log(axes.yaxis, min(known) / 1.3, 1.3 * max(known))
+        set_log(axes.yaxis, *(shown or ends_of_means(data, logs)))
     elif has_negative:
         axes.axhline(0, color="0.3", linewidth=0.8, zorder=2)
         if cut is not None:
             axes.set_ylim(*cut)
     else:
-        axes.set_ylim(0.0, (1.12 if has_short else 1.05) * max(ends, default=1.0) or 1.0)
+        axes.set_ylim(*(shown or ends_of_means(data, logs)))
     if has_numbers:
         wide = has_bars and not bands
         set_places(axes, places, whiskers.at, size_in[0], logs.x, wide=wide)

@@ -1,0 +1,106 @@
+"""Panels of figures of results: which settings have them, and their axes."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from midflight.cli import main
+from midflight.plot import figure_of, plot_spread
+
+SCHEME, GAP, RATE = "flows.download.scheme", "handoffs.0.gap", "links.lte.rate"
+
+
+def swept(folder: Path, *axes: str) -> Path:
+    words = ["sweep", "wifi-to-lte", "--out", str(folder), "--set", "links.lte.loss=uniform 0.5%"]
+    assert main([*words, *(word for axis in axes for word in ("--axis", axis))]) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    axes = f"{SCHEME}=sack,freeze,enhanced", f"{GAP}=0.2s,1s", f"{RATE}=2Mbit/s,5Mbit/s,10Mbit/s"
+    return swept(tmp_path_factory.mktemp("runs") / "out", *axes, "seed=1,2,3")
+
+
+@pytest.mark.parametrize("kind", ["median", "box", "interval", "cdf"])
+def test_what_medians_have_panels_for_no_kind_pools(
+    kind: str, runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "x.csv"
+    words = ["plot", str(runs), "--kind", kind, "--out", str(tmp_path / "x.png")]
+    capsys.readouterr()
+    assert main([*words, "--csv", str(table)]) == 0
+    said = capsys.readouterr().err
+    assert "pooled" not in said
+    apart = f"--by {SCHEME} --by {GAP} --by {RATE}" if kind == "cdf" else f"--by {SCHEME}"
+    assert apart in said
+    with table.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    # A column for each setting that has panels, with its plain values.
+    first = [name for name in rows[0] if name in (GAP, RATE)]
+    of = {tuple(row[name] for name in first) for row in rows}
+    assert len(of) == 6, "each combination is apart"
+    assert {row["runs" if "runs" in rows[0] else "samples"] for row in rows} == {"3"}
+    # What is left out of the lines is pooled, and named.
+    assert main([*words, "--by", SCHEME]) == 0
+    assert "pooled: " in capsys.readouterr().err
+
+
+def test_shares_of_single_runs_have_the_panels_of_medians(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    axes = f"{SCHEME}=sack,freeze,enhanced", f"{GAP}=0.2s:1.4s:0.2s", f"{RATE}=2Mbit/s,5Mbit/s"
+    folder, out = swept(tmp_path / "out", *axes), str(tmp_path / "x.png")
+    assert main(["plot", str(folder), "--kind", "cdf", "--out", out]) == 0
+    said = capsys.readouterr().err
+    assert f"--by {SCHEME} --by {RATE}\n" in said
+    assert f"pooled: {GAP} (7 values)" in said
+
+
+def table_of(first_s: float, other_s: float) -> dict[str, list[Any]]:
+    """Three schemes and two gaps at three rates; with the first of these others times."""
+    rows = [
+        (scheme, gap, rate, run)
+        for scheme in ("a", "b", "c")
+        for gap in ("1 s", "2 s")
+        for rate in ("1 Mbit/s", "2 Mbit/s", "4 Mbit/s")
+        for run in range(4)
+    ]
+    base = [first_s if rate == "1 Mbit/s" else other_s for *_, rate, _ in rows]
+    return {
+        "scheme": [one for one, *_ in rows],
+        GAP: [gap for _, gap, *_ in rows],
+        RATE: [rate for *_, rate, _ in rows],
+        "run": [run for *_, run in rows],
+        "duration_ns": [
+            1e9 * at * (1 + 0.05 * run + 0.01 * ord(scheme))
+            for at, (scheme, *_, run) in zip(base, rows, strict=True)
+        ],
+    }
+
+
+@pytest.mark.parametrize("kind", ["box", "interval"])
+@pytest.mark.parametrize(("other_s", "own"), [(40.0, True), (8.0, False)])
+@pytest.mark.parametrize("size", [None, "single"])
+def test_panels_of_boxes_and_means_share_an_axis_unless_one_would_be_a_stroke(
+    kind: str, other_s: float, own: bool, size: Any
+) -> None:
+    how: Any = {"value": "duration_ns", "x": GAP, "by": ["scheme", RATE], "size": size}
+    figure = figure_of(plot_spread, table_of(10.0, other_s), kind, **how)
+    figure.draw_without_rendering()
+    rates = ("1 Mbit/s", "2 Mbit/s", "4 Mbit/s")
+    assert [one.get_title() for one in figure.axes] == [f"Rate of lte {one}" for one in rates]
+    ends = [one.get_ylim() for one in figure.axes]
+    assert len({*ends}) == (2 if own else 1)
+    said = " ".join(text.get_text() for one in figure.axes for text in one.texts)
+    said += " ".join(one.get_title(loc) for one in figure.axes for loc in ("left", "right"))
+    assert ("each panel has an axis of its own" in said.replace("\n", " ")) == own
+    (legend,) = figure.legends
+    assert [one.get_text() for one in legend.get_texts()][-3:] == ["a", "b", "c"]
+    how["yscale"] = "linear"
+    asked = figure_of(plot_spread, table_of(10.0, other_s), kind, **how)
+    assert len({one.get_ylim() for one in asked.axes}) == 1
