@@ -18,7 +18,7 @@ from midflight.meant import did_you_mean
 from midflight.refusal import refusal
 from midflight.run_tables import align, counted, csv_row
 from midflight.simulated import replaced
-from midflight.unmet import done_early
+from midflight.unmet import WHICH, done_early, handoff_words
 
 if TYPE_CHECKING:
     from midflight.sweep import Sweep
@@ -152,7 +152,8 @@ class Summary:
         if not self.compared:
             return {}
         head, *rows = self.comparison_rows()
-        return dict(zip(head, map(list, zip(*rows, strict=True)), strict=True))
+        found = dict(zip(head, map(list, zip(*rows, strict=True)), strict=True))
+        return {**found, WHICH: [self.which_handoff] * len(rows)}
 
     def comparison_text(self) -> str:
         """Return the file of comparisons, as CSV."""
@@ -291,14 +292,19 @@ class Summary:
 
         words, unit = METRICS[self.metric]
         if self.phase is not None:
-            words = words.replace("the first handoff", f"handoff or change {self.phase}")
+            words = words.replace("the first handoff", self.which_handoff)
         return words, unit
 
     @property
     def early_words(self) -> str:
         """In words which flows do not measure the handoff or change of the summary."""
-        which = "the handoff" if self.phase is None else f"handoff or change {self.phase}"
-        return done_early(self.metric, which)
+        return done_early(self.metric, self.which_handoff)
+
+    @property
+    def which_handoff(self) -> str:
+        """Which handoff or change the summary is about."""
+        scenario = {} if self.phase is None else json.loads(self.asked.scenario)
+        return handoff_words(scenario, self.phase)
 
     @property
     def end_word(self) -> str:

@@ -7,6 +7,7 @@ done before it had as many new packets after the handoff as a time after it coun
 from __future__ import annotations
 
 import csv
+import json
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,10 +24,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MET",
+    "WHICH",
     "PathChanges",
     "Unmet",
     "UnmetRuns",
     "done_early",
+    "handoff_words",
     "met_handoff",
     "unmet_cells",
 ]
@@ -34,8 +37,18 @@ __all__ = [
 #: The column of results that says whether a flow was not done before the handoff, or, for a time
 #: after the handoff, before it had that time.
 MET = "met_handoff"
+#: The column that has in words which handoff that is, or which one a comparison is about.
+WHICH = "which_handoff"
 #: Handoffs at more instants than this are not searched for.
 _MOST_INSTANTS = 5000
+
+
+def handoff_words(scenario: Mapping[str, Any], phase: int | None) -> str:
+    """Return which handoff a measurement is about, or which change of a scenario that has some."""
+    if phase is None:
+        return "the handoff"
+    kinds = [one for one in ("handoff", "change") if scenario.get(f"{one}s")]
+    return f"{' or '.join(kinds) or 'handoff'} {phase}"
 
 
 def done_early(metric: str, which: str = "the handoff") -> str:
@@ -166,35 +179,37 @@ class PathChanges:
 
 def met_handoff(
     folder: Path, columns: Mapping[str, Sequence[Any]], measured: str
-) -> list[str] | None:
-    """Return for each row of a sweep's table of flows "1", or "0" if its flow was done before the
-    handoff or change that a comparison of a measurement is about, usually the first handoff, or had
-    too few packets after it to be measured; None if the folder is no sweep with handoffs, or has
-    too many.
+) -> Mapping[str, Sequence[str]]:
+    """Return two columns for a sweep's table of flows: for each row "1", or "0" if its flow was
+    done before the handoff or change that a comparison of a measurement is about, usually the
+    first handoff, or had too few packets after it to be measured; and which one that is, in words.
+    Return none if the folder is no sweep with handoffs, or has too many.
     """
     from midflight._core import MidflightError
     from midflight.sweep import Sweep
     from midflight.sweep_folder import AFTER
 
     if not {"cell", "finished_ns"} <= set(columns):
-        return None
+        return {}
     try:
         sweep = Sweep.read(folder)
         path_changes = PathChanges(sweep)
     except (OSError, MidflightError):
         # Results alone, or schemes of the user.
-        return None
+        return {}
     names = [*path_changes.axes, "cell", "finished_ns", *({measured} & {*AFTER})]
     if any(name not in columns for name in names):
-        return None
+        return {}
     each = zip(*(columns[name] for name in names), strict=True)
     texts = [dict(zip(names, map(_text, row), strict=True)) for row in each]
     if len({tuple(row[axis] for axis in path_changes.axes) for row in texts}) > _MOST_INSTANTS:
-        return None
+        return {}
     if not texts or not handoffs_ns(path_changes.of(texts[0])):
-        return None
+        return {}
     phase = sweep.phase if sweep.metric in (None, measured) else None
-    return ["0" if path_changes.is_early(row, measured, phase) else "1" for row in texts]
+    which = handoff_words(json.loads(sweep.scenario), phase)
+    met = ["0" if path_changes.is_early(row, measured, phase) else "1" for row in texts]
+    return {MET: met, WHICH: [which] * len(met)}
 
 
 def _text(value: object) -> str:

@@ -209,7 +209,7 @@ def test_times_after_a_handoff_are_those_that_the_sweep_has(
     assert Summary.of(asked, folder, "first_new_ns").phase is None
     # So say a report and a notebook.
     for page in (sweep_report_html(folder), asked._repr_html_()):
-        assert "seconds from handoff or change 2 until the new packets" in page
+        assert "seconds from handoff 2 until the new packets" in page
         assert "the first handoff" not in page
 
 

@@ -18,6 +18,7 @@ from midflight.plot.results.tables import read_columns
 from midflight.plot.usual import Shown, after_handoff, usual_rows
 from midflight.sweep import Sweep
 from midflight.sweep_summary import Summary
+from midflight.unmet import handoff_words
 
 SCHEME, AT = "flows.download.scheme", "handoffs.0.at"
 
@@ -123,7 +124,63 @@ def test_a_figure_of_a_later_handoff_has_no_times_of_another(
     for more in ([], ["--y", "all_new_ns"], ["--y", "all_new_ns", "--where", "phase=2"]):
         words = [*plot, *more, "--x", "flows.f.size", "--out", str(tmp_path / "x.svg")]
         assert main(words) == 0
-        assert "1 of 2 flows were done with fewer new packets" in capsys.readouterr().err
+        said = capsys.readouterr().err
+        assert "1 of 2 flows were done with fewer new packets after handoff 2 and are" in said
+        svg = " ".join(re.findall(r">([^<>]+)</text>", (tmp_path / "x.svg").read_text()))
+        assert "with fewer new packets after handoff 2" in svg
         (row,) = csv.DictReader(table.open())
         assert (row["runs"], row["missing"]) == ("1", "0")
         assert [float(row["median"])] == pytest.approx([one / 1e9 for one in counted])
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        (("handoffs",), "handoff 2"),
+        (("changes",), "change 2"),
+        (("handoffs", "changes"), "handoff or change 2"),
+    ],
+)
+def test_a_later_handoff_is_named_by_its_number(parts: tuple[str, ...], words: str) -> None:
+    scenario = {"handoffs": [], "changes": [], **{one: [{}] for one in parts}}
+    assert handoff_words(scenario, 2) == words
+    assert handoff_words(scenario, None) == "the handoff"
+
+
+def test_a_comparison_after_a_later_handoff_names_it(tmp_path: Path) -> None:
+    """Its pairs that are left out, as a flow was done before that handoff."""
+    folder, out = tmp_path / "out", tmp_path / "x.svg"
+    text = """
+    end = "30 s"
+    links.a = { rate = "20 Mbit/s", delay = "10 ms" }
+    links.b = { rate = "20 Mbit/s", delay = "20 ms" }
+    flows.f = { size = "3 MB", scheme = "sack" }
+    handoffs = [{ at = "0.5 s", to = "b", gap = "0 s" }, { at = "2 s", to = "a", gap = "0 s" }]
+    """
+    (tmp_path / "two.toml").write_text(text)
+    words = ["sweep", str(tmp_path / "two.toml"), "--metric", "all_new_ns", "--phase", "2"]
+    words += ["--axis", "flows.f.scheme=sack,freeze", "--axis", "flows.f.size=2 MB,20 MB,30 MB"]
+    assert main([*words, "--compare", "flows.f.scheme", "--out", str(folder)]) == 0
+    for kind in ("interval", "heatmap"):
+        words = ["plot", str(folder), "--kind", kind, "--value", "ratio", "--out", str(out)]
+        assert main(words) == 0
+        said = " ".join(re.findall(r">([^<>]+)</text>", out.read_text()))
+        assert "fewer new packets after handoff 2" in said
+
+
+@pytest.mark.parametrize("metric", ["first_new_ns", "all_new_ns"])
+def test_times_after_the_only_handoff_say_since_when(
+    metric: str, few_left: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "x.svg"
+    assert main(["plot", str(few_left), "--x", AT, "--y", metric, "--out", str(out)]) == 0
+    said = " ".join(re.findall(r">([^<>]+)</text>", out.read_text()))
+    assert "Time from the handoff until" in said
+
+
+def test_a_table_of_a_sweep_leaves_out_what_its_folder_does(few_left: Path) -> None:
+    for name, metric in (("flows", "duration_ns"), ("phases", "all_new_ns")):
+        of_folder = rows_of(read_columns(few_left, metric), metric, {})
+        of_file = rows_of(read_columns(few_left / f"{name}.csv", metric), metric, {})
+        assert of_file == of_folder
+    assert of_file.early

@@ -21,6 +21,8 @@ from midflight.sweep_words import change_lines, direction_of
 from midflight.unmet import Unmet
 
 SCHEME, GAP = "flows.get.scheme", "handoffs.0.gap"
+#: What a summary needs of a scenario.
+TWO = '{"handoffs": [{}, {}], "changes": []}'
 NONE = float("nan")
 
 
@@ -47,7 +49,8 @@ def made_of(
     by = [SCHEME, GAP]
     grouped = groups(iter(rows), by, by, metric, lambda row: row[SCHEME] in early)
     schemes, gaps = [*results], [*next(iter(results.values()))]
-    asked: Any = type("Asked", (), {"compare": SCHEME, "axes": {SCHEME: schemes, GAP: gaps}})()
+    axes = {SCHEME: schemes, GAP: gaps}
+    asked: Any = type("Asked", (), {"compare": SCHEME, "scenario": TWO, "axes": axes})()
     compared = compare(grouped, by, SCHEME, schemes)
     nothing: Any = None
     return Summary(asked, metric, by, grouped, compared, "x.csv", nothing, phase)
@@ -500,13 +503,13 @@ def test_without_a_pair_as_flows_are_early_it_is_said_so() -> None:
 
     start = "No pair of runs against sack is complete, so there is no difference: "
     assert said(1.0) == f"{start}a flow of each pair was done before the handoff."
-    assert said(1.0, 2) == f"{start}a flow of each pair was done before handoff or change 2."
+    assert said(1.0, 2) == f"{start}a flow of each pair was done before handoff 2."
     assert said(NONE) == f"{start}in each a run has no value or a flow was done before the handoff."
 
 
 def test_sentences_on_early_flows_name_the_handoff_of_the_numbers() -> None:
     values = {"sack": {"1s": near(5)}, "a": {"1s": near(1)}, "b": {"1s": near(10)}}
-    for phase, which in ((None, "the handoff"), (2, "handoff or change 2")):
+    for phase, which in ((None, "the handoff"), (2, "handoff 2")):
         made = made_of(values, "all_new_ns", early=("a",), phase=phase)
         early = f"done with fewer new packets after {which}"
         assert [*change_lines(made)][-1] == f"a: no pair counts: flows were {early}"

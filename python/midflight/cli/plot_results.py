@@ -223,16 +223,17 @@ def note_early(
     kept: Mapping[str, Sequence[str]],
 ) -> None:
     """Print a note if some flows of a sweep were done before the handoff."""
-    from midflight.plot.results.rows import rows_of
-    from midflight.unmet import MET, done_early
+    from midflight.plot.results.rows import done_early_in, rows_of
+    from midflight.unmet import MET
 
     found = rows_of(columns, measured, kept, shown)
+    which = done_early_in(columns, measured)
     early, every = len(found.early), len(found.early) + len(found.shown)
     if found.is_all_early:
-        note(f"all {every} flows were {done_early(measured)}: the figure says nothing about it")
+        note(f"all {every} flows were {which}: the figure says nothing about it")
     elif early:
         note(
-            f"{early} of {every} flows were {done_early(measured)} and are left out, as in a "
+            f"{early} of {every} flows were {which} and are left out, as in a "
             f"comparison; --where {MET}=1 --where {MET}=0 keeps them"
         )
 

@@ -218,6 +218,7 @@ def usual_rows(
     """
     from midflight.plot.results.tables import folder_of, only_rows
     from midflight.sweep_folder import AFTER, read_definition
+    from midflight.unmet import WHICH, handoff_words
 
     folder = folder_of(source)
     is_phases = shown.value in AFTER and {"phase", "kind"} <= {*columns}
@@ -229,7 +230,9 @@ def usual_rows(
     if is_there and not asks_phases(asked, {*(where or {})} - {"phase"}):
         # Flows that were done before this phase are counted as where none is asked for.
         found = after_handoff(columns, shown.value, int(one[0]))
-        return {**found, "phase": [one[0]] * len(found["phase"])}
+        of = read_definition(folder)["scenario"], int(one[0])
+        which = [handoff_words(*of)] * len(found["phase"])
+        return {**found, "phase": [one[0]] * len(which), WHICH: which}
     if asks_phases(asked, where or {}):
         # Nothing is before the first phase.
         some = (row for row, kind in enumerate(columns["kind"]) if kind != "start")

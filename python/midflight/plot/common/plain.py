@@ -24,6 +24,8 @@ __all__ = [
 _PLAIN, _CONTROL = "sack", "congestion"
 #: The measurement whose name does not say how many packets are counted.
 _OF_COUNTED = "all_new_ns"
+#: The measurements whose names do not say since when.
+_AFTER = ("first_new_ns", _OF_COUNTED)
 #: Congestion controls that nobody would expect by that name, by the profile.
 _CONTROLS = {"linux": "CUBIC"}
 #: Other keys of a scenario on which it depends.
@@ -209,18 +211,23 @@ def usual_of_folder(source: object) -> AbstractContextManager[None]:
 
 
 def _counted(asked: Mapping[str, Any]) -> Mapping[str, str]:
-    """The name of the time until the counted packets are acknowledged, in the results of a sweep
-    that always counts as many.
+    """The names of times until new packets are acknowledged, in the results of a sweep: how many it
+    counts, if it always counts as many, and since when, if it has one handoff.
     """
-    if "packets" in asked["axes"] or "packets" not in asked["scenario"]:
-        return {}
-    usual, count = column_name(_OF_COUNTED), asked["scenario"]["packets"]
-    named = usual.replace("the counted new packets are", f"{count} new packets are")
-    named = named.replace("1 new packets are", "1 new packet is") if count == 1 else named
+    scenario, found = asked["scenario"], dict[str, str]()
     # Of several handoffs or of changes it is the time since any of them.
-    if len(asked["scenario"].get("handoffs", ())) == 1 and not asked["scenario"].get("changes"):
-        named = named.replace("Time until", "Time from the handoff until")
-    return {usual: named, within_text(usual): within_text(named)}
+    is_one = len(scenario.get("handoffs", ())) == 1 and not scenario.get("changes")
+    for column in _AFTER:
+        usual = named = column_name(column)
+        if column == _OF_COUNTED and "packets" not in asked["axes"] and "packets" in scenario:
+            count = scenario["packets"]
+            new = "1 new packet is" if count == 1 else f"{count} new packets are"
+            named = named.replace("the counted new packets are", new)
+        if is_one:
+            named = named.replace("Time until", "Time from the handoff until")
+        if named != usual:
+            found |= {usual: named, within_text(usual): within_text(named)}
+    return found
 
 
 def _definition(source: object) -> dict[str, Any] | None:

@@ -13,14 +13,13 @@ from numpy.typing import NDArray
 
 from midflight.plot.common.names import column_name, with_unit
 from midflight.plot.results.axis import shown_number, spaced, unit_of
-from midflight.plot.results.rows import text_of
+from midflight.plot.results.rows import done_early_in, text_of
 from midflight.plot.results.scales import WIDE
 from midflight.plot.results.tables import CHANGES, Columns
 from midflight.plot.results.unfinished import joined, unfinished_words
 from midflight.refusal import refusal
 from midflight.sweep_results import METRICS, are_averaged, has_no_spread, is_negligible
 from midflight.sweep_results import same_words as why_same
-from midflight.unmet import done_early
 
 __all__ = [
     "EMPTY_MARKS",
@@ -303,7 +302,7 @@ def why_empty(columns: Columns, row: int) -> str:
         return ""
     left_out, early = (_count(columns, one, row) for one in ("left_out", "done_before"))
     if not left_out:
-        return f"a flow was {done_early(str(columns['metric'][row]))}" if early else ""
+        return f"a flow was {done_early_in(columns, str(columns['metric'][row]))}" if early else ""
     baseline = columns["baseline"][row]
     sides = [_count(columns, one, row) == left_out for one in _SIDES]
     is_time = _is_time(columns, row)
@@ -377,7 +376,7 @@ def left_out_words(columns: Columns, rows: Sequence[int]) -> str:
         pairs = sum(_count(columns, "left_out", row) for row in lost)
         words.append(f"{pairs} pairs in which a run has no value")
     if early := sum(_count(columns, "done_before", row) for row in some):
-        words.append(f"{early} pairs {done_early(str(columns['metric'][rows[0]]))}")
+        words.append(f"{early} pairs {done_early_in(columns, str(columns['metric'][rows[0]]))}")
     return f"left out: {', '.join(words)}" if words else ""
 
 

@@ -66,6 +66,7 @@ from midflight.plot.results.rows import (
     Rows,
     compared_name,
     counted_as,
+    done_early_in,
     early_words,
     kept_text,
     ordered,
@@ -81,7 +82,6 @@ from midflight.plot.usual import MOST_MAPS
 from midflight.refusal import refusal
 from midflight.remark import warn_of
 from midflight.sweep_results import LEAST_WORDS
-from midflight.unmet import done_early
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -191,7 +191,7 @@ def heatmap_of(
         medians = "" if is_one else f"medians {over_words(cells.values(), counted)}"
         words["detail"] = "; ".join(filter(None, (medians, unfinished, early)))
         if found_rows.early:
-            words["empty"] = f"flows {done_early(value)}"
+            words["empty"] = f"flows {done_early_in(columns, value)}"
     if not by:
         return replace(_one_map(columns, rows, sides, value, has_unsure=bool(unsure)), **words)
     keys: dict[tuple[str, ...], list[int]] = {}

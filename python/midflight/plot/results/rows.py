@@ -17,12 +17,13 @@ from midflight.plot.results.unfinished import counted_flows
 from midflight.refusal import refusal
 from midflight.run_tables import is_requests
 from midflight.sweep_results import SEED, WORKLOAD_OF
-from midflight.unmet import MET, done_early
+from midflight.unmet import MET, WHICH, done_early
 
 __all__ = [
     "Rows",
     "compared_name",
     "counted_as",
+    "done_early_in",
     "early_words",
     "is_key",
     "kept_rows",
@@ -40,8 +41,8 @@ __all__ = [
 
 #: What is said of flows that are kept by whether they were done before the handoff.
 _MET_WORDS: Mapping[str, str] = {
-    "1": "flows that were not done before the handoff",
-    "0": "only flows that were done before the handoff",
+    "1": "flows that were not done before",
+    "0": "only flows that were done before",
 }
 
 
@@ -77,11 +78,22 @@ def rows_of(
     return Rows([row for row, early in each if not early], [row for row, early in each if early])
 
 
+def which_handoff(columns: Columns) -> str:
+    """Return which handoff a table is about, as far as it says it."""
+    each = columns.get(WHICH, ())
+    return str(each[0]) if len(each) else "the handoff"
+
+
+def done_early_in(columns: Columns, measured: str) -> str:
+    """Return in words which flows of a table do not measure its handoff."""
+    return done_early(measured, which_handoff(columns))
+
+
 def early_words(columns: Columns, rows: Rows, measured: str, by: Sequence[str]) -> str:
     """Return how many flows of which lines, told apart by these columns, a figure leaves out; "" if
     there are none.
     """
-    why = done_early(measured)
+    why = done_early_in(columns, measured)
     if rows.is_all_early:
         return f"all {counted_flows({'': len(rows.shown)}, why)}"
     every = [*rows.shown, *rows.early]
@@ -136,7 +148,8 @@ def selection_words(
             # The places of an axis and the names of lines and maps have these.
             continue
         if name == MET and {*values} <= {*_MET_WORDS}:
-            yield _MET_WORDS[values[0]] if len({*values}) == 1 else "all flows"
+            some = f"{_MET_WORDS[values[0]]} {which_handoff(columns)}"
+            yield some if len({*values}) == 1 else "all flows"
         else:
             yield f"{column_name(compared_name(name, columns))}: {' or '.join(values)}"
 

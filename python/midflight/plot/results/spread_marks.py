@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -295,8 +295,9 @@ def _draw_empty(axes: Axes, x: _Values, look: Look, empty: Sequence[str]) -> Non
     """
     bottom, top = axes.get_ylim()
     axes.set_ylim(bottom, top)
-    for mark, edge, arrow in (("up", top, "up"), ("down", bottom, "down")):
-        at = x[[one == mark for one in empty]]
+    edges: Sequence[tuple[Literal["up", "down"], float]] = (("up", top), ("down", bottom))
+    for arrow, edge in edges:
+        at = x[[one == arrow for one in empty]]
         mark_endless(axes, at, np.full(at.shape, np.inf), edge, look, arrow)
     at = x[[one == "none" for one in empty]]
     how: Any = {"color": look.colour, "markersize": 4.2, "markeredgewidth": 1.0, "zorder": 5}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv as csv_files
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -13,7 +14,7 @@ from midflight.percentiles import PERCENTILES, percentile_columns
 from midflight.refusal import refusal
 from midflight.results import FOLDER
 from midflight.run_tables import plain_text
-from midflight.unmet import MET, met_handoff
+from midflight.unmet import WHICH, handoff_words, met_handoff
 
 if TYPE_CHECKING:
     from midflight._core import MidflightError
@@ -213,7 +214,19 @@ def _read_columns(place: Path, y: str) -> Columns:
     if place.is_dir():
         return _with_met(place, _columns_in(place, y), y)
     columns = _read_table(place)
-    return percentile_columns(columns, y) if is_percentile(columns, y) else columns
+    columns = percentile_columns(columns, y) if is_percentile(columns, y) else columns
+    if not (place.parent / "sweep.json").is_file():
+        return columns
+    if place.stem in TABLES:
+        return _with_met(place.parent, columns, y)
+    found = _OF_PHASE.fullmatch(place.name)
+    if found is None:
+        return columns
+    from midflight.sweep_folder import read_definition
+
+    # The name of a comparison after a later handoff says after which one.
+    which = handoff_words(read_definition(place.parent)["scenario"], int(found[1]))
+    return {**columns, WHICH: [which] * len(columns["flow"])}
 
 
 def _columns_in(place: Path, y: str) -> Columns:
@@ -238,6 +251,8 @@ def _columns_in(place: Path, y: str) -> Columns:
     raise missing_column("--y or --value", y, seen)
 
 
+#: The file of a comparison after a later handoff.
+_OF_PHASE = re.compile(r"comparison-.*-phase([1-9][0-9]*)\.csv")
 #: When a flow was done, a column of the table of flows.
 _END = "finished_ns"
 
@@ -247,8 +262,7 @@ def _with_met(place: Path, columns: Columns, measured: str) -> Columns:
     it is known.
     """
     ends = columns if _END in columns else _with_ends(place, columns)
-    met = met_handoff(place, ends, measured)
-    return columns if met is None else {**columns, MET: met}
+    return {**columns, **met_handoff(place, ends, measured)}
 
 
 def _with_ends(place: Path, columns: Columns) -> Columns:
