@@ -28,7 +28,7 @@ def find_chromium() -> str | None:
 class Browser:
     """A page in a browser that has no network."""
 
-    def __init__(self, program: str, width: int = 1200, height: int = 890) -> None:
+    def __init__(self, program: str, width: int = 1200, height: int = 730) -> None:
         self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         to_read, self._write = os.pipe()
         self._read, to_write = os.pipe()

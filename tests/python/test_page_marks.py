@@ -460,6 +460,7 @@ def test_a_long_run_opens_at_its_longest_stall(browser: Browser, tmp_path: Path)
 
 
 def test_axes_have_enough_numbers(browser: Browser, tmp_path: Path) -> None:
+    browser.resize(1200, 890)
     page = Page(browser, plot_page("wifi-to-lte", tmp_path / "a.html"))
     for panel in ("window", "throughput", "queue"):
         page.click(f"[data-below={panel}]")

@@ -19,7 +19,7 @@ const runs = data.runs.map((raw, number) => {
   const run = { number, path, moments, outages, label, flow, look, end, every, near, ends, said, ackSaid, ackLost, notes, orders, shown: true };
   for (const key of ["sent", "segment", "kind", "after", "how", "ack", "acked", "bytes", "cutBytes"]) run[key] = unpack(raw[key]);
   run.cuts = raw.cuts || path.cuts;
-  run.resumed = raw.resumed;
+  run.resumed = raw.resumed; run.frame = raw.frame;
   for (const key of ["cwnd", "ssthresh", "pipe", "rto", "rtt"]) run[key] = steps(raw[key]);
   if (raw.buffer) run.buffer = steps(raw.buffer);
   if (raw.bitrate) run.bitrate = steps(raw.bitrate);
@@ -319,7 +319,7 @@ function nearBars() {
 }
 
 /** What panels below need of the page. */
-const passed = { g, X, area, view, lower, upper, at, trace, frame, clipped, shown, rowOrder, shape, shapeOf, dashOf, isFilled, isChosen, colour, colourOf, queues, unit: data.unit, interval: data.interval, nice: Data.nice, edges: Data.edges, edgesOf: Data.edgesOf, means: Data.means,
+const passed = { g, X, area, view, lower, upper, at, trace, frame, clipped, shown, rowOrder, shape, shapeOf, dashOf, isFilled, isChosen, colour, colourOf, queues, unit: data.unit, intervals: data.intervals, edges: Data.edges, edgesOf: Data.edgesOf, means: Data.means,
   get css() { return css; }, get drawn() { return drawn; } };
 Below.begin(passed, firstBelow, data.scales);
 

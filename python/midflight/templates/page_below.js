@@ -6,8 +6,8 @@ const KINDS = { ...Lines.KINDS, ...Panels.KINDS };
 const MOST = 3, SHARES = [.54, .46, .4];
 /** Each is at least so high, in pixels, and so far from the next one. */
 const LEAST = 110, BETWEEN = 16;
-/** A window of this height first has two. */
-const TALL = 900;
+/** A window whose inside is of this height first has two, as one of 900 pixels with the bars of a browser. */
+const TALL = 740;
 /** Half of the height of a number of an axis. */
 const HALF = 6;
 

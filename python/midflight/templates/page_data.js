@@ -61,12 +61,6 @@ function flight(run) {
   return { t: Float64Array.from(t), v: Float32Array.from(v) };
 }
 
-/** The next greater of 1, 2, 5, 10, ... times a power of ten. */
-function nice(value) {
-  const power = 10 ** Math.floor(Math.log10(value));
-  return power * [1, 2, 5, 10].find(f => f * power >= value * .999999);
-}
-
 /** Cuts that are nearer than `least` to the next one, together. */
 function groups(cuts, least) {
   const found = [];
@@ -146,7 +140,9 @@ function means(run, unit, per, from, until) {
   };
   for (let k = Math.max(0, upper(all, from) - 1); k < all.length - 1 && all[k] <= until; k++) {
     t.push(all[k]);
-    v.push((by(all[k + 1]) - by(all[k])) * 8e3 / (all[k + 1] - all[k]));
+    // The last one of a call, which ends with a frame, is over the time of its frames.
+    const length = all[k + 1] - all[k], isLast = k === all.length - 2 && run.frame;
+    v.push((by(all[k + 1]) - by(all[k])) * 8e3 / (isLast ? run.frame * Math.ceil(length / run.frame - 1e-6) : length));
   }
   return { t: Float64Array.from(t), v: Float32Array.from(v) };
 }
@@ -154,5 +150,5 @@ function means(run, unit, per, from, until) {
 /** A name in brackets behind a text; a name with brackets of its own has square ones around it. */
 const aside = name => name.includes("(") ? `[${name}]` : `(${name})`;
 
-return { aside, bytes, unpack, steps, lower, upper, at, flight, nice, edges, edgesOf, means };
+return { aside, bytes, unpack, steps, lower, upper, at, flight, edges, edgesOf, means };
 })();

@@ -66,7 +66,7 @@ const axis = (at, title, floor, all) => {
 function queues(at, runs) {
   return at.queues.filter(q => runs.some(run => run.path === q.path && (q.run === null || q.run === run)));
 }
-/** The means of a run's throughput, of an interval that is right for the time shown. */
+/** The means of a run's throughput. */
 function throughput(at, run) {
   const { t0, t1 } = at.view;
   return at.means(run, at.unit, interval(at) / at.unit, t0, t1);
@@ -129,29 +129,16 @@ const limit = value => value >= 2 ** 30 ? "not set" : fixed(value);
 const fixed = value => String(+value.toFixed(2)), during = (from, until) => `${+(from / 1e9).toFixed(6)} to ${+(until / 1e9).toFixed(6)} s`;
 const milliseconds = value => `${fixed(1e3 * value)} ms`;
 const isSpurious = timeout => timeout[3] === "spurious";
-const lasts = (at, least = 0) => +(Math.max(interval(at), least) / 1e9).toPrecision(3);
-/** The interval of means: that of a 320th of the time shown, or, as in figures, of a round trip, up to a 20th of that time. */
+const lasts = (at, least = 0) => +(Math.max(interval(at), least) / 1e9).toPrecision(2);
+/** A view lies in the part of a run in which it is for at least this share. */
+const WITHIN = .9;
+/** The interval of means: that of figures, and of a part of a run that of a figure in which it is as wide as here. */
 function interval(at) {
-  const span = at.view.t1 - at.view.t0;
-  return at.interval || at.unit * at.nice(Math.max(1, Math.max(span / 320, Math.min(trip(at), span / 20)) / at.unit));
-}
-/** The shortest RTT of each link that is in use for a tenth of the time shown, of up to so many samples; of the largest of all lines. */
-const SAMPLES = 1000, LEAST_USE = .1;
-let kept = { key: "", trip: 0 };
-function trip(at) {
-  const { t0, t1 } = at.view, runs = at.shown(), key = [t0, t1, ...runs.map(run => run.label)].join();
-  if (key === kept.key) return kept.trip;
-  let found = 0;
-  for (const { path: { links }, rtt: { t, v } } of runs) for (const [since, end, link] of links) {
-    const from = Math.max(since, t0), until = Math.min(end, t1);
-    if (!link || until - from < LEAST_USE * (t1 - t0)) continue;
-    const seen = v.subarray(at.lower(t, from), at.upper(t, until)), step = Math.ceil(seen.length / SAMPLES) || 1;
-    let least = Infinity;
-    for (let i = 0; i < seen.length; i += step) least = Math.min(least, seen[i]);
-    if (seen.length) found = Math.max(found, 1e9 * least);
-  }
-  kept = { key, trip: found };
-  return found;
+  const { t0, t1 } = at.view, span = t1 - t0, [[begin, end]] = at.intervals;
+  const those = at.intervals.filter(([from, until], i) => !i || Math.min(until, t1) - Math.max(from, t0) >= WITHIN * span);
+  const [, , levels] = those.reduce((a, b) => a[1] - a[0] <= b[1] - b[0] ? a : b);
+  const level = Math.floor(Math.log2((end - begin) / span) + 1e-9);
+  return levels[Math.max(0, Math.min(level, levels.length - 1))];
 }
 
 /** How a panel is drawn: its axis, whose logarithm it may be (`log`), and the lines of a run; `isFirst` is whether the run is the

@@ -61,14 +61,16 @@ class Usual(NamedTuple):
 
 
 def usual_interval(
-    runs: Sequence[WatchedRun], window: tuple[float, float], width_in: float
+    runs: Sequence[WatchedRun], window: tuple[float, float], width_in: float, zoom: float = 1.0
 ) -> Usual:
-    """The usual interval of means of a figure of this width."""
+    """The usual interval of means of a figure of this width, which shows a window, or with `zoom`
+    some part of it that is so many times shorter.
+    """
     flows = [(run, flow) for run in runs for flow in run.flows]
     most = width_in * (_MOST_PER_IN, _MOST_OF_TWO, _MOST_OF_SEVERAL)[min(len(flows), 3) - 1]
-    usual = _of_links(runs, window, width_in * _PER_IN, most)
+    usual = _of_links(runs, window, width_in * _PER_IN, most, zoom)
     segments = sorted({one for run, flow in flows if (one := run.segments.get(flow.flow))})
-    shown_s = min(window[1], longest(runs).end_ns / NS_PER_S) - window[0]
+    shown_s = (min(window[1], longest(runs).end_ns / NS_PER_S) - window[0]) / zoom
     cycles = [cycle_of(flow) for run, flow in flows if run.workload_of(flow) == "web"]
     narrow_s = _LEAST_SEGMENT_IN / width_in * shown_s
     usual = _of_whole_segments(segments, usual, narrow_s)
@@ -81,18 +83,18 @@ def usual_interval(
 
 
 def _of_links(
-    runs: Sequence[WatchedRun], window: tuple[float, float], count: float, most: float
+    runs: Sequence[WatchedRun], window: tuple[float, float], count: float, most: float, zoom: float
 ) -> float:
-    """The interval of means, in seconds, of which a window has `count` or fewer. If the rate of the
-    link in use changes all the time, as with a recording, it is the interval of these changes, if
-    that is shorter than the usual one and there are no more than `most`.
+    """The interval of means, in seconds, of which what is shown has `count` or fewer. If the rate
+    of the link in use changes all the time, as with a recording, it is the interval of these
+    changes, if that is shorter than the usual one and there are no more than `most`.
 
     A rate with an even slope changes where the slope ends.
     """
-    run, shown = longest(runs), window[1] - window[0]
+    run, shown = longest(runs), (window[1] - window[0]) / zoom
     trip = max([0.0, *_trips(run, window)])
     least = max(shown / count, min(trip, shown / LEAST_INTERVALS))
-    usual = _of_whole_trips(runs, window, least)
+    usual = _of_whole_trips(runs, window, least, shown)
     rate = rate_in_use(run, window)
     sampled = run.sampled(next(iter(run.access.values())), "time_ns")
     between = float(np.median(np.diff(sampled))) / NS_PER_S if len(sampled) > 1 else 0.0
@@ -154,14 +156,16 @@ def _has_bursts(run: WatchedRun, flow: History, use: tuple[float, float], trip: 
     return float(gaps[gaps > _LEAST_PAUSE * trip].sum()) > _IN_PAUSES * float(gaps.sum())
 
 
-def _of_whole_trips(runs: Sequence[WatchedRun], window: tuple[float, float], least: float) -> float:
-    """An interval of `least` seconds or longer: a round number, or if a flow sends a window of data
-    at once and that has few round trips, whole ones. The means of others would have one burst and
-    two by turns.
+def _of_whole_trips(
+    runs: Sequence[WatchedRun], window: tuple[float, float], least: float, shown: float
+) -> float:
+    """An interval of `least` seconds or longer, of `shown` that are seen: a round number, or if a
+    flow sends a window of data at once and that has few round trips, whole ones. The means of
+    others would have one burst and two by turns.
     """
     usual = nice(least)
     trip = max((one for run in runs for one in _trips(run, window, in_bursts=True)), default=0.0)
-    if not usual / _FEW_TRIPS < trip <= (window[1] - window[0]) / _LEAST_CYCLES:
+    if not usual / _FEW_TRIPS < trip <= shown / _LEAST_CYCLES:
         return usual
     return float(f"{trip * math.ceil(least / trip * (1 - 1e-9)):.3g}")
 

@@ -94,6 +94,7 @@ __all__ = [
     "longest",
     "name_lines",
     "nice",
+    "opened_s",
     "panels_of",
     "rate_in_use",
     "watch",
@@ -482,7 +483,7 @@ def _edges(run: WatchedRun, flow: History, window: tuple[float, float], interval
     interval. A mean across these would be seen before its data arrive.
     """
     begin, silent, again = silences(flow, window)
-    if (opened := _opened(run, flow)) is not None:
+    if (opened := opened_s(run, flow)) is not None:
         begin = max(window[0], min(begin, opened))
     received = received_from(flow, again)
     cuts = np.array(at := cuts_of_arrivals(run, flow))
@@ -495,7 +496,7 @@ def _edges(run: WatchedRun, flow: History, window: tuple[float, float], interval
     return bin_edges((begin, window[1]), interval, flow.end_ns / NS_PER_S, ends)
 
 
-def _opened(run: WatchedRun, flow: History) -> float | None:
+def opened_s(run: WatchedRun, flow: History) -> float | None:
     """When a flow opened that sends as much in all times, in seconds: a call; None of others."""
     sent = flow.sent_ns("rcv") if run.workload_of(flow) == "call" else np.empty(0)
     return float(np.nanmin(sent)) / NS_PER_S if len(sent) and not np.isnan(sent).all() else None

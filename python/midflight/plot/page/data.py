@@ -34,6 +34,7 @@ from midflight.plot.over_time.history import NS_PER_S, History, Steps
 from midflight.plot.over_time.marks import GROUPS
 from midflight.plot.over_time.room import extremes
 from midflight.plot.over_time.stalls import received_from, silences
+from midflight.plot.over_time.watched import opened_s
 
 __all__ = [
     "Line",
@@ -360,6 +361,7 @@ def _arrived(run: WatchedRun, flow: History, unit_ns: int, payload: int) -> dict
     any.
     """
     cuts = _ns(np.array(own := cuts_of_arrivals(run, flow), np.float64))
+    call = run.calls.get(flow.flow)
     # Where the packets' sizes are unknown, all segments are full.
     sizes = flow.sizes("rcv")
     sums = np.concatenate([[0.0], np.cumsum(np.where(np.isnan(sizes), payload, sizes))])
@@ -369,6 +371,8 @@ def _arrived(run: WatchedRun, flow: History, unit_ns: int, payload: int) -> dict
     )
     by_unit[-1] = sums[-1]
     begin, lengths, again = silences(flow, (0.0, math.inf))
+    if (opened := opened_s(run, flow)) is not None:
+        begin = min(begin, opened)
     instants = _ns(np.append(begin, again))
     # Of each the time without arrivals before it, the bytes that have arrived by then, and from
     # when on the next ones were received.
@@ -385,6 +389,8 @@ def _arrived(run: WatchedRun, flow: History, unit_ns: int, payload: int) -> dict
         **({} if own == run.cuts else {"cuts": cuts.tolist()}),
         "cutBytes": packed(by_cut),
         "resumed": resumed.tolist(),
+        # The last mean of a call, which ends with a frame, is over the time of its frames.
+        **({"frame": round(call.interval_s * NS_PER_S)} if call is not None else {}),
     }
 
 

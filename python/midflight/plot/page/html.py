@@ -45,6 +45,7 @@ from midflight.plot.page.data import (
     queues_data,
     silent_data,
 )
+from midflight.plot.page.means import intervals_of
 from midflight.refusal import names_arguments, refusal
 
 if TYPE_CHECKING:
@@ -58,8 +59,6 @@ MOST_CHARACTERS = 4_800_000
 _NEAR = 0.5
 #: The data of a segment and its ACK, about.
 _CHARACTERS = 20
-#: Units of time of all lines, for mean throughputs.
-_UNITS = 100_000
 
 #: The lower panels whose axis has a scale, by the kinds of panels of figures.
 _PANELS = {
@@ -99,8 +98,9 @@ def plot_page(
     names are runs with these names. `flow` is a name or several, with the default of
     `plot_over_time`. The page contains the whole runs; the requested time and segments are its
     first view. `labels` are other names for lines, flows and links, by the usual ones. Means are of
-    `interval_s` seconds, or else of shorter times the closer the reader looks. `yscale`, as for
-    `plot_over_time`, is the first scale of the axes of the lower panels. `command` is the command
+    `interval_s` seconds, or else of those of figures, and of shorter times the closer the reader
+    looks. `yscale`, as for `plot_over_time`, is the first scale of the axes of the lower panels.
+    `command` is the command
     that makes the page again; the page shows it.
 
     Raises `MidflightError` for an invalid argument, `OSError` for a file that cannot be written.
@@ -210,10 +210,8 @@ def _data(runs: Sequence[WatchedRun], interval_s: float | None) -> tuple[dict[st
     queues, throughput = panels_of(runs, ("queue", "throughput"), whole, may_lack=True)
     # Of many lines each has fewer means.
     check_interval(interval_s, (0.0, count * whole[1]), count * whole[1])
-    unit_ns = max(1_000_000, 10 ** math.ceil(math.log10(1e9 * whole[1] * count / _UNITS + 1)))
-    if interval_s is not None:
-        unit_ns = round(interval_s * NS_PER_S)
-    lines = [Line(one, place, unit_ns) for one in runs for place in range(len(one.flows))]
+    intervals = intervals_of(runs, interval_s)
+    lines = [Line(one, place, intervals.unit_ns) for one in runs for place in range(len(one.flows))]
     # Lines have the dashes of figures.
     places = [look for one in runs for look in one.looks]
     own = styles_of(places)
@@ -233,11 +231,10 @@ def _data(runs: Sequence[WatchedRun], interval_s: float | None) -> tuple[dict[st
         "filled": [look.filled for look in looks],
         "events": {kind: [event.label, event.row] for kind, event in EVENTS.items()}
         | {"stalled": [STALL, EVENTS["timeout"].row]},
-        "unit": unit_ns,
         "time": time_title((one.recorded, one.end_ns) for one in runs),
-        "interval": None if interval_s is None else unit_ns,
         "paths": [path_data(one, rate_in_use(one, whole)) for one in runs],
         "queues": queues_data(runs, queues.curves),
+        **intervals.data,
     }
 
     def thinned(thinning: Thinning) -> tuple[dict[str, Any], int]:
