@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -33,10 +34,19 @@ def test_timeouts_that_cover_each_other_are_counted() -> None:
     assert counted(marks("timeout", 1, 2, 4, 8)) == []
     assert counted(marks("timeout", 1, 1.07, 1.15, 1.16)) == ["4 timeouts in 2 marks"]
     assert counted(marks("timeout", 1, 1.05)) == ["2 timeouts in 1 mark"]
-    # In narrow figures the legend alone says of what.
-    assert counted(marks("timeout", 1, 1.07, 1.15, 1.16), width=5.0) == ["4 in 2 marks"]
+    # In narrow figures marks are not counted: a number of marks alone would say nothing.
+    assert counted(marks("timeout", 1, 1.07, 1.15, 1.16), width=5.0) == ["4 timeouts"]
     # Hollow ones that lie on others, too.
     assert counted(marks("timeout", 1, 4), marks("spurious", 2, 4.05)) == ["2 + 2 timeouts"]
+
+
+def test_losses_of_several_causes_have_their_marks() -> None:
+    lost = marks("full", *np.arange(1, 3, 0.01)), marks("broken", *np.arange(5, 6, 0.01))
+    assert counted(lost[0]) == ["200 lost"]
+    both = [replace(one, look=0) for one in lost]
+    line = Curve("a", "steps", np.array([0.0, 9.0]), np.array([1.0, 2.0]), 0)
+    assert counted(line, *both) == ["\u00d7 200 + // 100 lost"]
+    assert counted(line, *both, width=4.5) == ["200 + 100 lost"]
 
 
 def test_timeouts_before_the_first_data_arrive_are_shown() -> None:

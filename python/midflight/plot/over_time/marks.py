@@ -41,6 +41,8 @@ class Event(NamedTuple):
     #: Of several rows of marks above a single line: the order of this one.
     row: int = 0
     is_filled: bool = False
+    #: The mark, or its cause in a word, in a text that counts several kinds.
+    sign: str = ""
 
 
 EVENTS: Mapping[Draw, Event] = {
@@ -48,11 +50,11 @@ EVENTS: Mapping[Draw, Event] = {
     "timeout": Event("timeout", "v", 3.4, "black", 0, True),
     "spurious": Event("spurious timeout", "v", 3.4, "black", 0),
     # A link that is down has no full queue.
-    "full": Event("lost: queue full", "x", 2.8, "black", 1),
-    "broken": Event("lost: link down", "slashes", 3.6, "#8a6d1f", 1),
-    "radio": Event("lost on the radio", "asterisk", 3.6, "#2f6f8f", 2),
-    "node": Event("dropped by a node", "2", 4.0, "#5b4a8a", 2),
-    "early": Event("dropped early", "1", 4.0, "#b03a2e", 2),
+    "full": Event("lost: queue full", "x", 2.8, "black", 1, sign="\u00d7"),
+    "broken": Event("lost: link down", "slashes", 3.6, "#8a6d1f", 1, sign="//"),
+    "radio": Event("lost on the radio", "asterisk", 3.6, "#2f6f8f", 2, sign="*"),
+    "node": Event("dropped by a node", "2", 4.0, "#5b4a8a", 2, sign="node"),
+    "early": Event("dropped early", "1", 4.0, "#b03a2e", 2, sign="early"),
     "acks": Event("lost ACK", "3", 4.0, "0.45", 2),
     "marked": Event("marked (ECN)", "+", 3.4, "#6a3d9a", 3),
     "late": Event("late: after its deadline", "^", 2.0, "#b03a2e", 0, True),

@@ -61,14 +61,14 @@ _COUNTED: Sequence[tuple[Sequence[Draw], str]] = (
 _COUNT_PT = 5.5
 #: The group of these, and how far from them the title of an axis is in points.
 _COUNTS, _FROM_COUNTS_PT = "counts", 2.0
-#: They take no more than this share of the figure's width: whether parts are told apart, and how
-#: timeouts that have fewer marks are called, in the order in which this is tried.
+#: They take no more than this share of the figure's width: whether parts are told apart, and named,
+#: and how timeouts that have fewer marks are called, in the order in which this is tried.
 _MOST_OF_WIDTH = 0.13
-_FORMS: Sequence[tuple[bool, str]] = (
-    (True, "{text} in {marks}"),
-    (False, "{text} in {marks}"),
-    (False, "{count} in {marks}"),
-    (False, "{text}"),
+_FORMS: Sequence[tuple[bool, bool, str]] = (
+    (True, True, "{text} in {marks}"),
+    (True, True, "{text}"),
+    (True, False, "{text}"),
+    (False, False, "{text}"),
 )
 #: So few dots are no band.
 _FEW_DOTS = 300
@@ -276,8 +276,8 @@ def draw_row_names(axes: Axes, panel: Panel, rows: Mapping[int, float]) -> None:
     assert figure is not None
     room = _MOST_OF_WIDTH * 72 * figure.get_size_inches()[0]
     texts: dict[int, str] = {}
-    for are_apart, merged in _FORMS:
-        how: Any = {"are_apart": are_apart, "merged": merged}
+    for are_apart, are_named, merged in _FORMS:
+        how: Any = {"are_apart": are_apart, "are_named": are_named, "merged": merged}
         texts = {row: ", ".join(_counts(panel, row, **how)) for row in rows}
         if all(text_width(one, _COUNT_PT) <= room for one in texts.values()):
             break
@@ -336,9 +336,12 @@ def _row_of(one: Curve) -> int:
     return EVENTS["timeout" if one.draw == "stalled" else one.draw].row
 
 
-def _counts(panel: Panel, row: int, *, are_apart: bool, merged: str) -> Iterator[str]:
-    """Yield how many events of each kind a row of marks is of, in the order of the legend, or of
-    all kinds with the same word; of `merged` timeouts, in how many marks.
+def _counts(
+    panel: Panel, row: int, *, are_apart: bool, are_named: bool, merged: str
+) -> Iterator[str]:
+    """Yield how many events of each kind a row of marks is of, in the order of the legend, if there
+    are several with their marks, or of all kinds with the same word; of `merged` timeouts, in how
+    many marks.
     """
     mine = [one for one in panel.curves if one.in_row and _row_of(one) == row]
     for draws, word in _COUNTED:
@@ -347,6 +350,9 @@ def _counts(panel: Panel, row: int, *, are_apart: bool, merged: str) -> Iterator
         shown = [f"{count:,}" for count in (each if are_apart else [sum(each)]) if count]
         if not shown:
             continue
+        if are_named and len(shown) > 1:
+            known = [(count, draw) for count, draw in zip(each, draws, strict=True) if count]
+            shown = [f"{EVENTS[draw].sign} {count:,}".strip() for count, draw in known]
         text, marks = f"{' + '.join(shown)} {word}", sum(len(one.time_s) for one in chain(*some))
         if word == _TIMEOUTS and marks < sum(each):
             # Nobody counts the marks of losses, which are many.
