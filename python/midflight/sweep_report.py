@@ -42,8 +42,6 @@ __all__ = [
     "sweep_report_html",
 ]
 
-#: How the words of the scenario begin, whose values are not those of the axes.
-_OWN = "The scenario, with its own values:"
 #: What a title says of settings that are not those of the scenario's file, and a number in it.
 _BUT, _NUMBER = ", but with ", re.compile("[0-9]")
 #: The columns of results in the unit of the metric, those together that have as many decimals, and
@@ -99,7 +97,7 @@ def sweep_report_html(
     from midflight.plot.results.tables import read_once
     from midflight.sweep import Sweep
     from midflight.sweep_folder import check_metric
-    from midflight.sweep_results import check_has_tables
+    from midflight.sweep_results import SEED, check_has_tables
 
     check_metric(metric, None, "--")
     asked = Sweep.read(folder, policies=policies)
@@ -129,6 +127,7 @@ def sweep_report_html(
                 made_by=stacks_of(scenario),
                 settings=scenario.get("set", {}),
                 axes=_axis_cells(asked),
+                replaced=_axis_words([key for key in asked.axes if key != SEED]),
                 measured=words,
                 over=summary.over(),
                 quartiles=headed(summary.quartile_cells(unit, summary.grouped[:_MOST_ROWS])),
@@ -210,8 +209,8 @@ def sweep_heading(asked: Sweep) -> tuple[str, str, str]:
     """The heading of a sweep, its axes in a line below it, and its description, by their words.
 
     The heading is the scenario's title, unless that has a number, which may be one value of an
-    axis: then the axes are the heading, and the title stands with the description. A scenario with
-    axes of its own has a title of the sweep.
+    axis: then the axes are the heading. A scenario with axes of its own has a title of the sweep;
+    of another one the description is left out if it has numbers, as these are of its own values.
     """
     from midflight.sweep_results import SEED
 
@@ -223,12 +222,10 @@ def sweep_heading(asked: Sweep) -> tuple[str, str, str]:
         return title, "", description
     # Seeds are no setting.
     axes = [key for key in asked.axes if key != SEED] or [*asked.axes]
-    if title:
-        end = "" if of.endswith((".", "!", "?")) else "."
-        about = description.removeprefix(OWN_VALUES).strip()
-        description = f"{_OWN} {of}{end} {about}".strip()
+    about = description.removeprefix(OWN_VALUES).strip()
+    description = "" if _NUMBER.search(about) else about
     over = f"Sweep over {_axis_words(axes)}"
-    # What is set beside stands with the description.
+    # What is set beside stands in the tables of the scenario.
     heading = of.partition(_BUT)[0]
     return (
         (over, "", description) if _NUMBER.search(heading or "0") else (heading, over, description)

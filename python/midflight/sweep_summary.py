@@ -222,7 +222,7 @@ class Summary:
         early = sum(len(one.early) for one in self.grouped)
         every = sum(len(one.runs) for one in self.grouped)
         left_out = [f"Left out: {early} of {every} flows, which were {self.early_words}."]
-        is_left_out = early and not self.grouped[0].is_all_early
+        is_left_out = early and not self.is_all_early
         return [*self.unmet.notes(), *(left_out if is_left_out else [])]
 
     def metric_notes(self) -> list[str]:
@@ -299,6 +299,11 @@ class Summary:
     def early_words(self) -> str:
         """In words which flows do not measure the handoff or change of the summary."""
         return done_early(self.metric, self.which_handoff)
+
+    @property
+    def is_all_early(self) -> bool:
+        """Whether all flows were done before the handoff, so that no number is about it."""
+        return bool(self.grouped) and self.grouped[0].is_all_early
 
     @property
     def which_handoff(self) -> str:

@@ -49,7 +49,13 @@ def best_lines(summary: Summary) -> Iterator[str]:
     from midflight.plot.results.axis import shown_value
 
     way, axis = direction_of(summary.metric), summary.asked.compare
-    if not way.sign or not summary.compared or axis is None:
+    if summary.is_all_early:
+        yield f"All flows were {summary.early_words}: no number is about it"
+        return
+    if axis is None:
+        yield from _extremes(summary)
+        return
+    if not way.sign or not summary.compared:
         return
     place = summary.by.index(axis)
     sets: dict[tuple[str, ...], list[Group]] = {}
@@ -81,6 +87,43 @@ def best_lines(summary: Summary) -> Iterator[str]:
         elif not is_name:
             said = f"{said[0].upper()}{said[1:]}"
         yield said
+
+
+def _extremes(summary: Summary) -> Iterator[str]:
+    """Yield for each flow of a sweep that compares nothing at which values its median is least and
+    largest, if several are different.
+    """
+    from midflight.plot.common.names import column_name, short_name, within_text
+    from midflight.plot.common.style import labelled
+    from midflight.plot.results.axis import shown_value, unit_of
+
+    unit, scale = unit_of(summary.metric)
+    axes = [place for place, key in enumerate(summary.by) if len(summary.asked.axes[key]) > 1]
+    flows = list(dict.fromkeys(one.flow for one in summary.grouped))
+
+    def at(one: Group) -> str:
+        number = f"{scale * one.quartiles().median:.3g} {unit}".rstrip()
+        names = [
+            f"{labelled(short_name(summary.by[place]))} {shown_value(one.values[place])}"
+            for place in axes
+        ]
+        return f"{number} with {', '.join(names)}"
+
+    for flow in flows:
+        every = [one for one in summary.grouped if one.flow == flow and one.counted]
+        known = [one for one in every if math.isfinite(one.quartiles().median)]
+        least, largest = (
+            some(known, key=lambda one: one.quartiles().median, default=None) for some in (min, max)
+        )
+        if least is None or largest is None or at(least).split()[0] == at(largest).split()[0]:
+            continue
+        of = f" of {flow}" if len(flows) > 1 else ""
+        named = within_text(labelled(column_name(summary.metric)))
+        median = "median " if any(len(one.counted) > 1 for one in known) else ""
+        said = f"The {median}{named}{of} is least, {at(least)}, and largest, {at(largest)}"
+        left = len(every) - len(known)
+        ended = "half of the runs or more did not finish" if median else "the run did not finish"
+        yield f"{said}; in {left} of {len(every)} combinations {ended}" if left else said
 
 
 def _first(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from midflight.percentiles import PERCENTILES
 from midflight.sweep_results import LEAST_WORDS, why_same
+from midflight.sweep_where import where_words
 
 if TYPE_CHECKING:
     from midflight.sweep_results import Comparison
@@ -91,6 +92,8 @@ def change_lines(summary: Summary) -> Iterator[str]:
     """
     from midflight.plot.results.axis import shown_value, unit_of
 
+    if summary.is_all_early:
+        return
     way = direction_of(summary.metric)
     unit, scale = unit_of(summary.metric)
     # As in the figure, all are in the same unit.
@@ -109,7 +112,7 @@ def change_lines(summary: Summary) -> Iterator[str]:
             label = f"{flow} with {name}" if several_flows else name
             said = f"{label}:"
         else:
-            change = _changes(known, len(every), way, size)
+            change = _changes(every, way, size, summary.others)
             if len(every) == 1:
                 change = _one_change(known[0], way, size)
             said = f"{way.subject(flow if several_flows else '', name)} {change}"
@@ -185,8 +188,9 @@ def _one_change(one: Comparison, way: Direction, size: _Size) -> str:
     return f"{said}; no interval, as {why_same([one])}" if one.is_same else said
 
 
-def _changes(known: Sequence[Comparison], among: int, way: Direction, size: _Size) -> str:
-    """The changes of several combinations: in how many there is which."""
+def _changes(every: Sequence[Comparison], way: Direction, size: _Size, axes: Sequence[str]) -> str:
+    """The changes of several combinations of values of these axes: in how many there is which."""
+    known, among = [one for one in every if math.isfinite(one.difference)], len(every)
     sides = {side: [one for one in known if side_of(one) == side] for side in (1, -1)}
     order = sorted(sides, key=lambda side: side != (way.sign or -1))
     parts: list[str] = []
@@ -196,7 +200,7 @@ def _changes(known: Sequence[Comparison], among: int, way: Direction, size: _Siz
             amount = size.range(abs(size.of(one)) for one in here)
             amount += "" if all_alike else _no_intervals(here)
             count = f"{len(here)}"
-            where = _where(here, known) if len(known) == among else ""
+            where = _where(here, every, axes)
             if parts:
                 parts.append(f"{way.word(side)} in {count}{where}, by {amount}")
             elif len(here) == among:
@@ -228,25 +232,9 @@ def _changes(known: Sequence[Comparison], among: int, way: Direction, size: _Siz
     return f"{said}; no interval, as {why_same(known)}" if all_alike else said
 
 
-def _where(some: Sequence[Comparison], every: Sequence[Comparison]) -> str:
-    """Where some changes are, if they are at the least or the largest numbers of an axis."""
-    from midflight.plot.results.axis import axis_places, shown_value
-
-    axes = [[*dict.fromkeys(each)] for each in zip(*(one.values for one in every), strict=True)]
-    varied = [place for place, values in enumerate(axes) if len(values) > 1]
-    if not 1 < len(some) < len(every) or len(varied) != 1:
-        return ""
-    axis = varied[0]
-    # The values of an axis may be in any order.
-    places, names, _ = axis_places(axes[axis], "")
-    if names is not None:
-        return ""
-    here = sorted((one.values[axis] for one in some), key=places.__getitem__)
-    others = [places[value] for value in axes[axis] if value not in here]
-    first, last = here[0], here[-1]
-    if places[last] < min(others):
-        return f" (up to {shown_value(last)})"
-    return f" (from {shown_value(first)} on)" if places[first] > max(others) else ""
+def _where(some: Sequence[Comparison], every: Sequence[Comparison], axes: Sequence[str]) -> str:
+    """Where some changes are, by the values of the other axes."""
+    return where_words([one.values for one in some], [one.values for one in every], axes)
 
 
 def _no_intervals(some: Sequence[Comparison]) -> str:
@@ -291,15 +279,19 @@ def _without_pairs(every: Sequence[Comparison], summary: Summary, name: str) -> 
         return f": {' and '.join(said)}" if said else ""
 
     said = ""
-    among = f" of {len(every)} combinations" if len(every) > 1 else ""
     none = [one for one in every if not one.pairs]
     if none:
-        where = f" in {len(none)}{among}" if among else ""
-        said += f"; no pair counts{where}{causes(none)}"
+        where = f" in {len(none)} of {len(every)} combinations{_where(none, every, summary.others)}"
+        said += f"; no pair counts{where if len(none) < len(every) else ''}{causes(none)}"
     some = [one for one in every if 0 < one.pairs < whole(one)]
     if some:
         least = min(some, key=lambda one: one.pairs / whole(one))
-        count = f"{least.pairs} of {whole(least)} pairs"
-        where = f" in {len(some)}{among} some pairs do not count ({count} at the least)"
-        said += f";{where if among else f' only {count} count'}{causes(some)}"
+        count = f"{least.pairs} of {whole(least)}"
+        if len(every) == 1:
+            said += f"; only {count} pairs count{causes(some)}"
+        else:
+            among = f"{len(some)} of {len(every)}" if len(some) < len(every) else all_of(len(every))
+            # The same cause is said once.
+            why = causes(some) if not none or causes(none) != causes(some) else ""
+            said += f"; in {among} only some pairs count, {count} at the least{why}"
     return said

@@ -252,7 +252,7 @@ def test_a_report_begins_with_results_and_has_the_command_of_its_sweep(
     heading = "Sweep over scheme of download, link lte and instant of the handoff"
     assert f"<h1>{heading}</h1>" in html
     marks = ["<h1>", "In short", "<figure", 'id="axes"', 'id="comparison"', 'id="scenario"']
-    marks += ["with its own values", 'id="sweep"']
+    marks += ["the values of the scenario itself", 'id="sweep"']
     places = [html.index(one) for one in marks]
     assert places == sorted(places)
     monkeypatch.chdir(tmp_path)

@@ -17,6 +17,7 @@ from midflight.sweep_report import sweep_heading, sweep_report_html
 from midflight.sweep_results import METRICS, compare, groups, is_negligible
 from midflight.sweep_summary import Summary, per_cent
 from midflight.sweep_verdict import _best, _First, best_lines
+from midflight.sweep_where import where_words
 from midflight.sweep_words import change_lines, direction_of
 from midflight.unmet import Unmet
 
@@ -72,7 +73,10 @@ def test_the_best_one_is_named_and_is_first() -> None:
     assert [*best_lines(made)] == ["Best is vho: the fastest in both combinations"]
     vho, freeze = change_lines(made)
     assert vho == "vho is faster in both combinations, by 50 to 60 %"
-    assert freeze == "freeze is faster in 1 of 2 combinations, by 25 %, and slower in 1, by 10 %"
+    assert freeze == (
+        "freeze is faster in 1 of 2 combinations (at 2 s), by 25 %, and slower in 1 (at 1 s), by "
+        "10 %"
+    )
 
 
 def test_more_goodput_is_better_and_more_retransmissions_are_neither() -> None:
@@ -189,8 +193,11 @@ def test_changes_at_the_ends_of_an_axis_are_named() -> None:
         "vho is faster in 2 of 4 combinations (up to 0.5 s), by 50 %, and slower in 2 (from 1 s "
         "on), by 100 %"
     )
-    # Those between others are counted.
-    assert a == "a is faster in 2 of 4 combinations, by 50 %, and slower in 2, by 100 %"
+    # Those between others are named.
+    assert a == (
+        "a is faster in 2 of 4 combinations (at 0.1 s and 1 s), by 50 %, and slower in 2 (at 0.5 s "
+        "and 2 s), by 100 %"
+    )
 
 
 @pytest.mark.parametrize(
@@ -198,10 +205,10 @@ def test_changes_at_the_ends_of_an_axis_are_named() -> None:
     [
         (["0.1s", "500ms", "1s", "2s"], (" (up to 500 ms)", " (from 1 s on)")),
         (["100ms", "40ms", "10ms", "5ms"], (" (from 40 ms on)", " (up to 10 ms)")),
-        (["100ms", "5ms", "10ms", "40ms"], ("", "")),
+        (["100ms", "5ms", "10ms", "40ms"], (" (at 5 ms and 100 ms)", " (at 10 ms and 40 ms)")),
         # Twice the same number, in both parts.
         (["0.5s", "1s", "1000ms", "2s"], ("", "")),
-        (["4g", "5g", "6g", "7g"], ("", "")),
+        (["4g", "5g", "6g", "7g"], (" (at 4g and 5g)", " (at 6g and 7g)")),
     ],
 )
 def test_ends_of_an_axis_are_those_of_its_numbers(gaps: list[str], places: tuple[str, str]) -> None:
@@ -220,10 +227,10 @@ def test_what_holds_for_all_values_is_said_once() -> None:
         "vho": {"1s": near(4, 5), "2s": near(4, 5)},
     }
     first, second, caveat = change_lines(made_of(values))
-    assert "do not count" not in first + second
+    assert "pairs count" not in first + second
     assert caveat == (
-        "for each of them in 2 of 2 combinations some pairs do not count (4 of 5 pairs at "
-        "the least): sack did not finish"
+        "for each of them in both combinations only some pairs count, 4 of 5 at the least: sack "
+        "did not finish"
     )
 
 
@@ -261,8 +268,8 @@ def test_pairs_that_do_not_count_are_told() -> None:
     (said,) = change_lines(made)
     assert said.startswith("vho is faster in ")
     assert said.endswith(
-        "; no pair counts in 1 of 3 combinations: sack did not finish; in 1 of 3 combinations some "
-        "pairs do not count (2 of 8 pairs at the least): vho did not finish"
+        "; no pair counts in 1 of 3 combinations (at 3 s): sack did not finish; in 1 of 3 only "
+        "some pairs count, 2 of 8 at the least: vho did not finish"
     )
     # Runs that are not done are no reason to be best, but those of others are.
     (said,) = best_lines(made)
@@ -415,7 +422,7 @@ def test_a_change_that_is_too_small_to_matter_is_called_none() -> None:
     assert a == "a is no different (|change| < 0.1 %)"
     (a,) = change_lines(made_of({"sack": at, "a": {"1s": small, "2s": near(10)}}))
     words = "by 50 %; no different in 1 (|change| < 0.1 %)"
-    assert a == f"a is faster in 1 of 2 combinations, {words}"
+    assert a == f"a is faster in 1 of 2 combinations (at 2 s), {words}"
     (a,) = change_lines(made_of({"sack": at, "a": {"1s": small, "2s": near(20)}}))
     words = "(|change| < 0.1 %), and the same in 1 of these"
     assert a == f"a is no different in both combinations {words}"
@@ -521,3 +528,61 @@ def test_few_runs_that_finish_are_not_clearly_faster() -> None:
     made = made_of({"sack": {"1s": [NONE] * 10}, "bbr3": {"1s": [*near(10, 2), *[NONE] * 8]}})
     (said,) = best_lines(made)
     assert said.startswith("bbr3 has the lowest mean; it cannot be told apart from sack; finished:")
+
+
+POINTS = [
+    (rate, gap) for rate in ("2 Mbit/s", "5 Mbit/s", "10 Mbit/s") for gap in ("1s", "2s", "4s")
+]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "words"),
+    [
+        (lambda _, gap: gap != "1s", " (gap from 2 s on)"),
+        (lambda rate, gap: rate == "2 Mbit/s" and gap == "2s", " (rate of lte 2 Mbit/s, gap 2 s)"),
+        (lambda rate, _: rate != "5 Mbit/s", " (rate of lte 2 Mbit/s or 10 Mbit/s)"),
+        (
+            lambda rate, gap: gap == "4s" or (gap == "2s" and rate == "2 Mbit/s"),
+            " (everywhere with gap 4 s, nowhere with gap 1 s)",
+        ),
+        (
+            lambda rate, gap: (rate, gap) in (("2 Mbit/s", "2s"), ("5 Mbit/s", "4s")),
+            " (only with rate of lte up to 5 Mbit/s)",
+        ),
+        (
+            lambda rate, gap: (gap == "4s" and rate != "2 Mbit/s") or (rate, gap) == POINTS[0],
+            " (only with gap 1 s or 4 s)",
+        ),
+        (lambda *_: True, ""),
+        (lambda *_: False, ""),
+    ],
+)
+def test_where_something_is_so_is_named_by_few_values(chosen: Any, words: str) -> None:
+    some = [one for one in POINTS if chosen(*one)]
+    assert where_words(some, POINTS, ["links.lte.rate", GAP]) == words
+
+
+def test_a_sweep_that_compares_nothing_says_where_its_median_is_least() -> None:
+    made = made_of(
+        {"sack": {"1s": near(5), "2s": near(10)}, "a": {"1s": near(1), "2s": [NONE] * 4}}
+    )
+    made.asked.compare = None
+    (said,) = best_lines(made)
+    assert said.startswith("The median transfer time is least, ")
+    assert ", and largest, 9.95 s with" in said
+    assert "with scheme of get sack, gap 2 s; in 1 of 4 combinations half of the" in said
+
+
+def test_where_all_flows_were_done_before_the_handoff_nothing_is_best() -> None:
+    made = made_of({"sack": {"1s": near(5)}, "a": {"1s": near(1)}}, early=("sack", "a"))
+    assert [*best_lines(made)] == ["All flows were done before the handoff: no number is about it"]
+    assert [*change_lines(made)] == []
+
+
+@pytest.mark.parametrize(
+    ("about", "shown"), [("A phone leaves the room.", True), ("The stall lasts 3.6 s.", False)]
+)
+def test_numbers_of_the_scenario_itself_are_no_words_of_a_sweep(about: str, shown: bool) -> None:
+    scenario = Scenario.read("wifi-to-lte", sets={"description": about})
+    swept = Sweep.of(scenario, {"handoffs.0.gap": ["1 s", "2 s"]})
+    assert sweep_heading(swept)[2] == (about if shown else "")
