@@ -32,6 +32,7 @@ __all__ = [
     "is_alone",
     "longest",
     "nice",
+    "seconds_text",
 ]
 
 #: Links whose queues are shown.
@@ -447,6 +448,11 @@ def nice(value: float) -> float:
     power = 10.0 ** np.floor(np.log10(max(value, 1e-9)))
     steps = (one * power for one in (1, 2, 5, 10))
     return float(f"{next(one for one in steps if one >= value * (1 - 1e-9)):.3g}")
+
+
+def seconds_text(interval: float) -> str:
+    """The length of the intervals of means, which may be whole round trips, with two digits."""
+    return f"{float(f'{interval:.2g}'):g} s"
 
 
 def held_in(

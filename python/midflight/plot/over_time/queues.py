@@ -10,7 +10,15 @@ import numpy as np
 
 from midflight.plot.common.line_looks import link_look
 from midflight.plot.over_time.bins import bin_edges, places_in, stepped
-from midflight.plot.over_time.curves import Curve, Panel, Values, WatchedRun, inside, nice
+from midflight.plot.over_time.curves import (
+    Curve,
+    Panel,
+    Values,
+    WatchedRun,
+    inside,
+    nice,
+    seconds_text,
+)
 from midflight.plot.over_time.history import NS_PER_S
 from midflight.plot.over_time.marks import EVENTS, GROUPS, timeouts
 
@@ -185,10 +193,10 @@ def queue_panel(
                 of_flows = bin_edges(window, means, end_s, run.cuts)
                 curves += _backlogs(run, at, link, of_flows)
         curves += _timeouts_at(run, curves, window, alone=alone)
-    detail = f"means of {interval:g} s, band: smallest to largest" if is_binned else ""
+    detail = f"means of {seconds_text(interval)}, band: smallest to largest" if is_binned else ""
     if is_binned and len(runs) > 1 and _hides_bursts(curves):
         curves = [one if one.high is None else replace(one, value=one.high) for one in curves]
-        detail = f"maxima of {interval:g} s"
+        detail = f"maxima of {seconds_text(interval)}"
     together = {one.link for one in curves if one.draw == "queue" and ", " in one.link}
     if together:
         # A queue at a link that is no longer in use counts, too.

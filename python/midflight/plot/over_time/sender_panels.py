@@ -20,6 +20,7 @@ from midflight.plot.over_time.curves import (
     held_in,
     inside,
     is_alone,
+    seconds_text,
 )
 from midflight.plot.over_time.history import NS_PER_S, History, Steps
 from midflight.plot.over_time.marks import EVENTS, GROUPS, timeouts
@@ -171,7 +172,7 @@ def _calmed(
             edges = np.unique(np.clip(edges, line.time_s[0], line.time_s[-1]))
             line = averaged(line, edges)
         found.append(line)
-    return found, f"means of {interval:g} s"
+    return found, f"means of {seconds_text(interval)}"
 
 
 def pipe_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from midflight.plot.over_time.bins import places_in, stepped, without_gaps
-from midflight.plot.over_time.curves import Curve, Values
+from midflight.plot.over_time.curves import Curve, Values, seconds_text
 
 __all__ = ["MOST_DOTS", "OF_MOST", "Times", "lines_of", "unit_of"]
 
@@ -64,7 +64,7 @@ def lines_of(
             curves.append(Curve(draw="steps", time_s=starts, value=median, **own, **how))
         else:
             curves.append(Curve(draw="dots", time_s=time, value=took * scale, **how))
-    detail = f"medians of {interval:g} s, band: 5 to 95 %{OF_MOST}" if has_medians else ""
+    detail = f"medians of {seconds_text(interval)}, band: 5 to 95 %{OF_MOST}" if has_medians else ""
     return curves, detail
 
 

@@ -44,6 +44,7 @@ from midflight.plot.over_time.curves import (
     is_alone,
     longest,
     nice,
+    seconds_text,
 )
 from midflight.plot.over_time.drained import cuts_of_arrivals, cuts_of_round_trips
 from midflight.plot.over_time.followed import followed_of
@@ -473,7 +474,7 @@ def _throughput(runs: Sequence[WatchedRun], window: tuple[float, float], interva
     for one, stalls in zip(found, stalls_of(found, alone=is_alone(runs)), strict=True):
         curves += [one.line, *stalls, *one.timeouts]
     drawn = [one for one in curves if len(one.time_s)]
-    detail = "; ".join(filter(None, (f"means of {interval:g} s", late_words(lines))))
+    detail = "; ".join(filter(None, (f"means of {seconds_text(interval)}", late_words(lines))))
     return Panel("throughput", "Throughput\n(Mbit/s)", "Mbit/s", drawn, detail)
 
 
