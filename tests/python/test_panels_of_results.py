@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from midflight import MidflightError
 from midflight.cli import main
-from midflight.plot import figure_of, plot_spread
+from midflight.plot import figure_of, plot_axis, plot_spread
+from midflight.results import FOLDER
 
 SCHEME, GAP, RATE = "flows.download.scheme", "handoffs.0.gap", "links.lte.rate"
 
@@ -99,8 +101,29 @@ def test_panels_of_boxes_and_means_share_an_axis_unless_one_would_be_a_stroke(
     said = " ".join(text.get_text() for one in figure.axes for text in one.texts)
     said += " ".join(one.get_title(loc) for one in figure.axes for loc in ("left", "right"))
     assert ("each panel has an axis of its own" in said.replace("\n", " ")) == own
+    # Below each other, they have one title.
+    assert sum(bool(one.get_ylabel()) for one in figure.axes) == 1
     (legend,) = figure.legends
     assert [one.get_text() for one in legend.get_texts()][-3:] == ["a", "b", "c"]
     how["yscale"] = "linear"
     asked = figure_of(plot_spread, table_of(10.0, other_s), kind, **how)
     assert len({one.get_ylim() for one in asked.axes}) == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "ticks"), [([1, 2, 2, 1], ["1", "2"]), ([0, 3, 5, 3], ["0", "3", "5"])]
+)
+def test_few_whole_numbers_are_the_ticks_of_a_map(values: list[int], ticks: list[str]) -> None:
+    columns = {"a": ["x", "x", "y", "y"], "b": ["u", "v"] * 2, "timeouts": values}
+    figure = figure_of(plot_spread, columns, "heatmap", value="timeouts", x="a", y="b")
+    figure.draw_without_rendering()
+    _, bar = figure.axes
+    assert [one.get_text() for one in bar.get_yticklabels()] == ticks
+
+
+def test_a_selection_without_rows_is_said_to_have_none(runs: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    table = pandas.read_csv(runs / "flows.csv")
+    table.attrs[FOLDER] = str(runs)
+    with pytest.raises(MidflightError, match="the table has no rows"):
+        figure_of(plot_axis, table[table["seed"] > 9])

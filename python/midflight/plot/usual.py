@@ -101,6 +101,14 @@ def usual_shown(
         return shown
     axes, compare = asked["axes"], asked.get("compare")
     if table is not None:
+        if not any(len(values) for values in table.values()):
+            accepted = "a table with rows"
+            raise refusal(
+                f"the table has no rows; expected {accepted}: the selection left none",
+                name="source",
+                value="no rows",
+                accepted=accepted,
+            )
         axes = axes_in(table, axes)
         compare = compare if compare in axes else None
     fixed = {

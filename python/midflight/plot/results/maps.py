@@ -54,6 +54,8 @@ _BAR_IN = 0.12
 _SHADES = 100
 #: The white between two cells, in points and as a share of a cell, and the smallest cells with it.
 _BETWEEN_PT, _BETWEEN_SHARE, _LEAST_PARTED_PT = 0.8, 0.05, 6.0
+#: Whole numbers are the ticks of a bar up to this number.
+_MOST_TICKS = 8
 #: The most names of the columns or rows of a map.
 _MOST_NAMED = 14
 #: With fewer equal steps between names the last step is longer instead.
@@ -355,6 +357,17 @@ def _name_cells(axes: Axes, shown: Map, room_pt: float) -> None:
         spine.set_visible(False)
 
 
+def _few_whole(finite: NDArray[np.float64]) -> list[float]:
+    """The values of maps if they are few different whole numbers, with room between their names
+    beside a bar of the colours; none otherwise.
+    """
+    found = np.unique(finite)
+    if not 1 < found.size <= _MOST_TICKS or (found != np.round(found)).any():
+        return []
+    has_room = np.diff(found).min() >= np.ptp(found) / _MOST_TICKS
+    return [float(one) for one in found] if has_room else []
+
+
 def draw_bar(
     figure: Figure,
     panels: Sequence[Axes],
@@ -385,6 +398,9 @@ def draw_bar(
         how |= {"fraction": _BAR_IN / max(0.5, wide - _AROUND_IN), "aspect": high / _BAR_IN}
     bar = figure.colorbar(image, ax=panels[0] if len(panels) == 1 else list(panels), **how)
     bar.outline.set_visible(False)
+    if (ticks := _few_whole(finite)) and not colours.is_signed:
+        # Between these there is nothing.
+        bar.set_ticks(ticks, labels=[number_text(one) for one in ticks])
     # Within the bar they would be dots.
     bar.ax.tick_params(which="both", direction="out", left=False, right=True)
     # No seams between the areas of the bar.

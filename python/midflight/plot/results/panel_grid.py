@@ -92,7 +92,9 @@ class Grid:
             # Each column ends with a panel that has numbers.
             is_last, is_first = place + self.in_row >= len(self.panels), place % self.in_row == 0
             axes.tick_params(labelbottom=is_last or self.own_x, labelleft=is_first or self.own_y)
-            named.append((axes, x_title if is_last else "", y_title if is_first else ""))
+            # Of panels below each other the one in the middle has the title for all.
+            is_titled = is_first if self.in_row > 1 else place == len(self.panels) // 2
+            named.append((axes, x_title if is_last else "", y_title if is_titled else ""))
             handles, labels = axes.get_legend_handles_labels()
             lines |= dict(zip(labels, map(usual_line, handles), strict=True))
         across, up = self.room_in
