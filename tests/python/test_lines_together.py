@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib.collections import PolyCollection
+from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from midflight import Flow, Link, Scenario
@@ -17,6 +18,8 @@ from midflight.plot.common.line_looks import look_of, looks_of_flows, plain_look
 from midflight.plot.common.style import SERIES, looks_of
 from midflight.plot.over_time.curves import Curve
 from midflight.plot.over_time.panels import shown_panels
+from midflight.plot.over_time.room import Room
+from midflight.plot.over_time.strokes import Stroke, draw_curve, draw_whole_markers
 from midflight.plot.over_time.together import LINE_PT, repeated_lines, styles_of, widths_of
 from midflight.plot.over_time.watched import watch
 from pages import data_of
@@ -54,6 +57,22 @@ def test_dashes_leave_no_gap_in_which_a_drop_is_lost() -> None:
     for look in SERIES:
         gaps = [] if isinstance(look.line, str) else look.line[1][1::2]
         assert max(gaps, default=0.0) * LINE_PT < 2.0, look
+
+
+def test_markers_on_the_axis_are_whole() -> None:
+    axes = Figure(figsize=(5.0, 2.0)).add_subplot()
+    axes.set(xlim=(0.0, 100.0), ylim=(0.0, 10.0))
+    line = steps([5.0] * 50 + [0.0] * 50, look=4)
+    how: Any = {"several": True, "marked": True}
+    draw_curve(axes, line, Room(5.0, (0.0, 100.0)), 0, Stroke("-", 1.0), **how)
+    draw_whole_markers(axes, 100.0)
+    drawn, whole = axes.lines
+    on_axis = [one for one in drawn.get_markevery() if line.value[one] == 0]
+    assert 0 < len(on_axis) < len(drawn.get_markevery())
+    assert list(whole.get_xdata()) == on_axis
+    assert (whole.get_clip_on(), whole.get_clip_path()) == (False, None)
+    assert (whole.get_linestyle(), whole.get_marker()) == ("None", drawn.get_marker())
+    assert whole.get_markersize() == drawn.get_markersize()
 
 
 def test_lines_that_coincide_are_narrower_from_line_to_line() -> None:

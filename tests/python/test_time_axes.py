@@ -366,13 +366,14 @@ def test_each_time_above_the_axis_has_an_arrowhead_with_its_value() -> None:
     third = _delays(usual, label="c")
     said, heads, values, top = _marked(_panel(second, first, third))
     assert said == "arrowhead: longest delay"
-    assert heads == [(20.0, top), (50.0, top)]
+    # Each is in the middle of its interval, whose strokes are at its ends.
+    assert heads == [(20.5, top), (50.5, top)]
     assert values == ["4,000 ms", "9,000 ms"]
     # Near ones of a line are one, which has the largest value; without a place at its right a value
     # is at the left. Maxima count where they are drawn.
     most = [*usual[:50], 700.0, 900.0, 100.0, 800.0, *usual[54:99], 600.0]
     _, heads, values, _ = _marked(_panel(_delays(usual, most=most, label="a")))
-    assert [at for at, _ in heads] == [51.0, 99.0]
+    assert [at for at, _ in heads] == [51.5, 99.0]
     assert values == ["900 ms", "600 ms"]
 
 
@@ -408,12 +409,12 @@ def test_a_longest_time_that_is_not_drawn_has_an_arrowhead() -> None:
     third = replace(first, label="c")
     values, heads = drawn(first, second, third, yscale=None)
     assert values == ["5,990 ms", "5,160 ms"]
-    assert heads == [(0.5, "edge"), (30.0, "edge")]
+    assert heads == [(0.5, "edge"), (30.5, "edge")]
     # One that is little above the lines has none, as the axis reaches it.
     near = _delays(usual, most=[*usual[:30], 120.0, *usual[31:]], label="b")
     assert drawn(_delays(usual, label="a"), near, yscale=None) == ([], [])
     above = _delays(usual, most=[*usual[:30], 130.0, *usual[31:]], label="b")
-    assert drawn(_delays(usual, label="a"), above, yscale=None) == (["130 ms"], [(30.0, "edge")])
+    assert drawn(_delays(usual, label="a"), above, yscale=None) == (["130 ms"], [(30.5, "edge")])
     long = _delays([*usual[:20], 5000.0, 5000.0, *usual[22:]], label="b")
     values, heads = drawn(first, long, yscale="log")
     assert (values, heads) == ([], [])

@@ -238,7 +238,11 @@ def with_peaks(panel: Panel, repeated: Collection[str] = ()) -> Panel:
         if one.in_row or one.label in repeated or np.isnan(values).all():
             continue
         at = int(np.nanargmax(values))
-        peaks.append(Peak(float(values[at]), one.label, float(one.time_s[at]), one.look))
+        time_s = float(one.time_s[at])
+        if one.draw in ("steps", "queue"):
+            # A step is the longest time of its interval.
+            time_s = float(one.time_s[at : at + 2].mean())
+        peaks.append(Peak(float(values[at]), one.label, time_s, one.look))
     peaks.sort(key=lambda one: -one.value)
     # A line may have several curves.
     longest = {one.label: one for one in reversed(peaks)}
@@ -310,15 +314,17 @@ def peaks_off(panel: Panel, top: float, room: Room) -> list[Peak]:
             columns = (np.maximum(one.time_s, first), until, drawn)
             over += zip(*(column[above].tolist() for column in columns), strict=True)
         if peak.value > top:
-            # The interval of the first one may begin before the time that is shown.
+            # Its interval may begin before the time that is shown.
             at = min(max(peak.time_s, first), last)
             over.append((at, at, peak.value))
         group: list[tuple[float, float, float]] = []
         end = -math.inf
         for one_over in [*sorted(over), (math.inf, math.inf, 0.0)]:
             if group and one_over[0] > end + _JOINED_PT * room.point_s:
-                at, _, value = max(group, key=lambda part: part[2])
-                found.append(peak._replace(value=value, time_s=at))
+                longest = max(group, key=lambda part: part[2])
+                # At an end of its interval it would stand beside the line of a short time shown.
+                at = (longest[0] + min(longest[1], last)) / 2
+                found.append(peak._replace(value=longest[2], time_s=at))
                 group, end = [], -math.inf
             group.append(one_over)
             end = max(end, one_over[1])

@@ -89,6 +89,7 @@ from midflight.plot.over_time.strokes import (
     draw_curve,
     draw_in_row,
     draw_row_names,
+    draw_whole_markers,
     is_stroked,
     line_sample,
     row_height,
@@ -502,6 +503,7 @@ def _figure(
             scale_of(axes, panel, _scale(panel), share_above(rows))
             if rows and not title_below_rows(axes, share_above(rows), panel_pt):
                 long_titles.append(axes)
+            draw_whole_markers(axes, panel_pt)
             if panel.kind != "objects" and _asked_top(panel) is None:
                 # Ends that are asked for have their ticks.
                 end_below_rows(axes, share_above(rows))

@@ -32,6 +32,7 @@ __all__ = [
     "draw_curve",
     "draw_in_row",
     "draw_row_names",
+    "draw_whole_markers",
     "is_stroked",
     "line_sample",
     "row_height",
@@ -217,6 +218,24 @@ def draw_curve(
         rasterized=len(time) > 3 * MOST_VECTORS,
         **markers,
     )
+
+
+def draw_whole_markers(axes: Axes, panel_pt: float) -> None:
+    """Draw the markers of lines that the lower end of the axis of values, whose height is so many
+    points, cuts: the half of one looks like another one.
+    """
+    for line in axes.lines[:]:
+        places: Any = line.get_markevery()
+        if not isinstance(places, list):
+            continue
+        data = np.column_stack([np.asarray(one, np.float64) for one in line.get_data()])[places]
+        above_pt = panel_pt * (axes.transData - axes.transAxes).transform(data)[:, 1]
+        cut = data[(above_pt >= -0.01) & (above_pt < line.get_markersize())]
+        if len(cut):
+            (whole,) = axes.plot(*cut.T, ls="none", clip_on=False)
+            whole.update_from(line)
+            whole.set(linestyle="none", markevery=None, label="", clip_path=None)
+            whole.set_clip_on(False)
 
 
 def _band(one: Curve, *, several: bool) -> dict[str, Any]:
