@@ -15,7 +15,7 @@ from midflight.plot.over_time.crowded import without_overlaps
 from midflight.plot.over_time.curves import Curve, Draw, Panel
 from midflight.plot.over_time.marks import timeouts
 from midflight.plot.over_time.room import Room
-from midflight.plot.over_time.strokes import draw_row_names, rows_of
+from midflight.plot.over_time.strokes import causes_of_losses, draw_row_names, rows_of
 
 
 def counted(*curves: Curve, width: float = 7.16) -> list[str]:
@@ -47,6 +47,37 @@ def test_losses_of_several_causes_have_their_marks() -> None:
     line = Curve("a", "steps", np.array([0.0, 9.0]), np.array([1.0, 2.0]), 0)
     assert counted(line, *both) == ["\u00d7 200 + // 100 lost"]
     assert counted(line, *both, width=4.5) == ["200 + 100 lost"]
+
+
+def test_causes_of_losses_are_told_in_words() -> None:
+    lost = marks("full", *np.arange(1, 3, 0.01)), marks("broken", *np.arange(5, 6, 0.01))
+
+    def told(*curves: Curve, width: float = 7.16) -> tuple[str, bool]:
+        panel = without_overlaps(Panel("queue", "", "", curves), Room(3.0, (0.0, 10.0)))
+        return causes_of_losses(panel, rows_of(panel), width)
+
+    # Marks of one cause are in the legend alone, also those in a row of their own.
+    assert told(lost[0], marks("radio", *np.arange(1, 3, 0.01))) == ("", False)
+    words = "200 lost to a full queue, 100 on a link that is down"
+    assert told(*lost) == (words, True)
+    # Rows of several lines have their own numbers, in the same order.
+    line = Curve("a", "steps", np.array([0.0, 9.0]), np.array([1.0, 2.0]), 0)
+    both = [replace(one, look=0) for one in lost]
+    assert told(line, *both)[0] == "lost: \u00d7 to a full queue + // on a link that is down"
+    assert told(line, *both, width=4.5)[0] == "lost: to a full queue + on a link that is down"
+    assert told(line, *both, width=2.5) == ("", False)
+
+
+@pytest.mark.parametrize(("width", "captions"), [(7.16, True), (3.5, True), (7.16, False)])
+def test_what_the_text_above_tells_does_not_stand_beside_rows(width: float, captions: bool) -> None:
+    how: Any = {"size": width, "captions": captions}
+    axes = figure_of(plot_over_time, "ferry", ["queue"], **how).axes[-1]
+    is_told = "24 lost to a full queue, 4 on a link that is down" in axes.get_title("right")
+    assert is_told == (width > 7 and captions)
+    beside = [one.get_text() for one in axes.texts if one.get_text().endswith(" lost")]
+    assert (
+        beside[0] == "28 lost" if is_told else beside[0] in ("24 + 4 lost", "\u00d7 24 + // 4 lost")
+    )
 
 
 def test_timeouts_before_the_first_data_arrive_are_shown() -> None:

@@ -43,6 +43,8 @@ class Event(NamedTuple):
     is_filled: bool = False
     #: The mark, or its cause in a word, in a text that counts several kinds.
     sign: str = ""
+    #: Where or how packets are lost, after "lost".
+    cause: str = ""
 
 
 EVENTS: Mapping[Draw, Event] = {
@@ -50,11 +52,15 @@ EVENTS: Mapping[Draw, Event] = {
     "timeout": Event("timeout", "v", 3.4, "black", 0, True),
     "spurious": Event("spurious timeout", "v", 3.4, "black", 0),
     # A link that is down has no full queue.
-    "full": Event("lost: queue full", "x", 2.8, "black", 1, sign="\u00d7"),
-    "broken": Event("lost: link down", "slashes", 3.6, "#8a6d1f", 1, sign="//"),
-    "radio": Event("lost on the radio", "asterisk", 3.6, "#2f6f8f", 2, sign="*"),
-    "node": Event("dropped by a node", "2", 4.0, "#5b4a8a", 2, sign="node"),
-    "early": Event("dropped early", "1", 4.0, "#b03a2e", 2, sign="early"),
+    "full": Event("lost: queue full", "x", 2.8, "black", 1, sign="\u00d7", cause="to a full queue"),
+    "broken": Event(
+        "lost: link down", "slashes", 3.6, "#8a6d1f", 1, sign="//", cause="on a link that is down"
+    ),
+    "radio": Event(
+        "lost on the radio", "asterisk", 3.6, "#2f6f8f", 2, sign="*", cause="on the radio"
+    ),
+    "node": Event("dropped by a node", "2", 4.0, "#5b4a8a", 2, sign="node", cause="by a node"),
+    "early": Event("dropped early", "1", 4.0, "#b03a2e", 2, sign="early", cause="by early drops"),
     "acks": Event("lost ACK", "3", 4.0, "0.45", 2),
     "marked": Event("marked (ECN)", "+", 3.4, "#6a3d9a", 3),
     "late": Event("late: after its deadline", "^", 2.0, "#b03a2e", 0, True),

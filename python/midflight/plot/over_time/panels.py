@@ -31,6 +31,7 @@ from midflight.plot.common.style import (
     labelled,
     size_in,
     style,
+    text_width,
     usually,
     wrapped,
 )
@@ -85,6 +86,7 @@ from midflight.plot.over_time.strokes import (
     PANEL_IN,
     STROKED,
     Stroke,
+    causes_of_losses,
     clear_of_counts,
     draw_curve,
     draw_in_row,
@@ -423,6 +425,7 @@ def _figure(
     looks = [look for run in runs for look in run.looks]
     rows_in: list[dict[int, float]] = []
     heads: list[str] = []
+    told: list[bool] = []
     off: list[list[Peak]] = []
     tops: list[float] = []
     for panel in panels:
@@ -433,7 +436,10 @@ def _figure(
         off.append(peaks_off(panel, top, room))
         tops.append(top)
         own: Any = {"off": off[-1], "others": () if heads else lacks}
-        heads.append(_head(panel, room, _scale(panel), stretches, **own))
+        causes, has_numbers = causes_of_losses(panel, rows_in[-1], width)
+        head, is_told = _head(panel, room, _scale(panel), stretches, causes=causes, **own)
+        heads.append(head)
+        told.append(is_told and has_numbers)
     written = sum(len(one.splitlines()) for one in heads)
     written += has_band and len(names_above(each, room)) > 0
     usual = band_in + PANEL_IN * len(panels) + _LINE_IN * written + _AROUND_IN
@@ -466,8 +472,8 @@ def _figure(
         cut_at = [top if peaks else 0.0 for top, peaks in zip(tops, off, strict=True)]
         parts = map(without_lone_peaks, panels, cut_at)
         long_titles: list[Axes] = []
-        shown_in = zip(grid[has_band:], panels, parts, heads, rows_in, strict=True)
-        for axes, panel, drawn, head, rows in shown_in:
+        shown_in = zip(grid[has_band:], panels, parts, heads, told, rows_in, strict=True)
+        for axes, panel, drawn, head, are_told, rows in shown_in:
             shown_curves = within_scale(drawn, _scale(panel), _asked_top(panel))
             apart = [one for one in shown_curves if is_stroked(one) and one.look in styles]
             apart = [one for one in apart if one.label not in same]
@@ -497,7 +503,7 @@ def _figure(
                 draw_outages(axes, longest(runs).moments.outages, room)
             draw_holes(axes, [hole for _, hole in _holes(runs)], room)
             if rows:
-                draw_row_names(axes, panel, rows)
+                draw_row_names(axes, panel, rows, are_told=are_told)
             axes.set_ylabel(panel.what)
             axes.set_title(labelled(panel.line), loc="left", fontsize=SMALL_PT, pad=2)
             scale_of(axes, panel, _scale(panel), share_above(rows))
@@ -634,9 +640,11 @@ def _head(
     *,
     others: Sequence[str],
     off: Sequence[Peak],
-) -> str:
+    causes: str,
+) -> tuple[str, bool]:
     """The text above a panel: the lines of this and other panels without values, then the meaning
-    of its values, what is above the axis, and links that are too slow for it.
+    of its values, what is above the axis, links that are too slow for it, and causes of losses if
+    there is room; whether it has these.
     """
     is_log = least_of(panel, yscale) is not None
     above = "" if is_log else off_scale(panel, _asked_top(panel))
@@ -645,8 +653,12 @@ def _head(
     detail = labelled(panel.detail)
     slow = labelled(slow_links(panel, yscale, stretches, _asked_top(panel)))
     own = "; ".join(filter(None, (detail, peak_words(panel, yscale, off), above, slow)))
+    width_pt = (room.width_in - 0.35) * 72
+    with_causes = "; ".join(filter(None, (own, causes)))
+    is_told = bool(captioned(causes)) and text_width(with_causes, SMALL_PT) <= width_pt
+    own = with_causes if is_told else own
     lines = [captioned(one) for one in (*map(labelled, (*others, *lacks)), own)]
-    return "\n".join(wrapped(one, SMALL_PT, (room.width_in - 0.35) * 72) for one in lines if one)
+    return "\n".join(wrapped(one, SMALL_PT, width_pt) for one in lines if one), is_told
 
 
 def _asked_top(panel: Panel) -> float | None:

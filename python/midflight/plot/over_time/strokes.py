@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -28,6 +28,7 @@ __all__ = [
     "PANEL_IN",
     "STROKED",
     "Stroke",
+    "causes_of_losses",
     "clear_of_counts",
     "draw_curve",
     "draw_in_row",
@@ -282,9 +283,12 @@ def rows_of(
     return {row: 1 - below - height * (place + 0.5) for place, row in enumerate(rows)}
 
 
-def draw_row_names(axes: Axes, panel: Panel, rows: Mapping[int, float]) -> None:
+def draw_row_names(
+    axes: Axes, panel: Panel, rows: Mapping[int, float], *, are_told: bool = False
+) -> None:
     """Write beside each row of marks how many packets or frames it is of, and draw the marker of
-    its line if some rows of lines have the same colour.
+    its line if some rows of lines have the same colour. Causes of losses may be told above the
+    panel (`causes_of_losses`).
     """
     from matplotlib.transforms import offset_copy
 
@@ -293,13 +297,7 @@ def draw_row_names(axes: Axes, panel: Panel, rows: Mapping[int, float]) -> None:
     has_markers = bool(of_lines) and len(colours) < len(rows)
     figure = axes.get_figure(root=True)
     assert figure is not None
-    room = _MOST_OF_WIDTH * 72 * figure.get_size_inches()[0]
-    texts: dict[int, str] = {}
-    for are_apart, are_named, merged in _FORMS:
-        how: Any = {"are_apart": are_apart, "are_named": are_named, "merged": merged}
-        texts = {row: ", ".join(_counts(panel, row, **how)) for row in rows}
-        if all(text_width(one, _COUNT_PT) <= room for one in texts.values()):
-            break
+    texts = _texts_of_rows(panel, rows, figure.get_size_inches()[0], are_told=are_told)
     for row in rows:
         if has_markers:
             look = look_of(row)
@@ -332,6 +330,52 @@ def draw_row_names(axes: Axes, panel: Panel, rows: Mapping[int, float]) -> None:
         )
 
 
+def _texts_of_rows(
+    panel: Panel, rows: Collection[int], width_in: float, *, are_told: bool = False
+) -> dict[int, str]:
+    """What stands beside each row of marks in a figure so wide, in the longest form that fits."""
+    texts: dict[int, str] = {}
+    for are_apart, are_named, merged in _FORMS:
+        how: Any = {"are_apart": are_apart, "are_named": are_named, "merged": merged}
+        how["are_told"] = are_told
+        texts = {row: ", ".join(_counts(panel, row, **how)) for row in rows}
+        if all(
+            text_width(one, _COUNT_PT) <= _MOST_OF_WIDTH * 72 * width_in for one in texts.values()
+        ):
+            break
+    return texts
+
+
+def causes_of_losses(panel: Panel, rows: Collection[int], width_in: float) -> tuple[str, bool]:
+    """What to say above a panel if the marks of a row are losses of several causes, and whether
+    that has their numbers, which then do not stand beside the row: those of a single line. The
+    rows of several lines have their own numbers, whose order and marks the words explain.
+    """
+    lost = [
+        one for one in panel.curves if one.in_row and one.draw in GROUPS["losses"] and one.events
+    ]
+    causes = {row: {one.draw for one in lost if _row_of(one) == row} for row in rows}
+    if all(len(each) < 2 for each in causes.values()):
+        return "", False
+    found = [draw for draw in GROUPS["losses"] if any(draw in each for each in causes.values())]
+    if all(one.look is None for one in lost):
+        counts = [sum(one.events for one in lost if one.draw == draw) for draw in found]
+        each = zip(counts, found, strict=True)
+        first, *rest = (f"{count:,} lost {EVENTS[draw].cause}" for count, draw in each)
+        return ", ".join([first, *(one.replace(" lost", "") for one in rest)]), True
+    texts = _texts_of_rows(panel, rows, width_in).values()
+    if not any(" + " in one and one.endswith(" lost") for one in texts):
+        return "", False
+    has_marks = any(EVENTS[draw].sign in one for one in texts for draw in found)
+    signs = [EVENTS[draw].sign if has_marks else "" for draw in found]
+    # Some of them are words.
+    signs = ["" if one.isalpha() else one for one in signs]
+    words = (
+        f"{sign} {EVENTS[draw].cause}".strip() for sign, draw in zip(signs, found, strict=True)
+    )
+    return f"lost: {' + '.join(words)}", False
+
+
 def clear_of_counts(axes: Axes) -> None:
     """Move the title of the axis of values to the left of numbers beside rows that it would touch,
     however high it is.
@@ -356,7 +400,7 @@ def _row_of(one: Curve) -> int:
 
 
 def _counts(
-    panel: Panel, row: int, *, are_apart: bool, are_named: bool, merged: str
+    panel: Panel, row: int, *, are_apart: bool, are_named: bool, merged: str, are_told: bool
 ) -> Iterator[str]:
     """Yield how many events of each kind a row of marks is of, in the order of the legend, if there
     are several with their marks, or of all kinds with the same word; of `merged` timeouts, in how
@@ -366,7 +410,8 @@ def _counts(
     for draws, word in _COUNTED:
         some = [[one for one in mine if one.draw == draw] for draw in draws]
         each = [sum(one.events for one in kind) for kind in some]
-        shown = [f"{count:,}" for count in (each if are_apart else [sum(each)]) if count]
+        apart = are_apart and not (are_told and draws == GROUPS["losses"])
+        shown = [f"{count:,}" for count in (each if apart else [sum(each)]) if count]
         if not shown:
             continue
         if are_named and len(shown) > 1:
