@@ -65,6 +65,7 @@ def _figure(setup: Setup, plan: Plan | None = None) -> str:
 
     try:
         from midflight.plot.common.style import figure_bytes
+        from midflight.plot.over_time.idle import without_idle_queues
         from midflight.plot.over_time.panels import has_bands, over_time_figure
     except ImportError:
         return ""
@@ -87,6 +88,7 @@ def _figure(setup: Setup, plan: Plan | None = None) -> str:
     ]
     if not panels:
         return ""
+    panels, _ = without_idle_queues(panels)
     try:
         drawn = figure_bytes(over_time_figure([one], panels, window), ".svg")
     except ImportError:

@@ -22,20 +22,22 @@ _TRIPS = 5
 _BESIDE_IN = 1.2
 
 
-def over_time(runs: Sequence[WatchedRun], kinds: Sequence[str]) -> tuple[str, bool]:
+def over_time(runs: Sequence[WatchedRun], kinds: Sequence[str]) -> tuple[str, bool, str]:
     """Draw the panels of these kinds over time; return the image, "" if nothing was
-    sent, and whether it has a band with the links in use.
+    sent, whether it has a band with the links in use, and which panel is left out.
     """
     from midflight.plot.common.style import figure_bytes
     from midflight.plot.over_time.band import has_changes
+    from midflight.plot.over_time.idle import without_idle_queues
     from midflight.plot.over_time.panels import over_time_figure, shown_panels
 
     if not any(len(flow.times("rcv")) for one in runs for flow in one.flows):
-        return "", False
+        return "", False, ""
     window, panels = shown_panels(runs, kinds)
+    panels, left_out = without_idle_queues(panels)
     figure = over_time_figure(runs, panels, window)
     image = data_url(figure_bytes(figure, ".svg"), "image/svg+xml")
-    return image, has_changes(runs, window)
+    return image, has_changes(runs, window), left_out
 
 
 def figures(plans: Mapping[str, Plan], names: Sequence[str]) -> Iterator[dict[str, Any]]:

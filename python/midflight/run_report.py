@@ -264,7 +264,7 @@ def report_html(outcome: Outcome | Mapping[str, Outcome], *, command: str = "") 
                             "slow": slow,
                         }
                     )
-    image, has_band = over_time(runs, kinds)
+    image, has_band, no_queues = over_time(runs, kinds)
     return (
         environment()
         .get_template("run_report.html.j2")
@@ -295,6 +295,7 @@ def report_html(outcome: Outcome | Mapping[str, Outcome], *, command: str = "") 
             stacks=sorted({stack_of(flow) for flow in scenario["flows"].values()} & {*QUIC_STACKS}),
             over_time=image,
             has_band=has_band,
+            no_queues=no_queues,
             figures=[one for one in of_flows if one["image"]],
             too_long=too_long,
             digests=[(names[key], one.digests[0]) for key, one in several.items()],

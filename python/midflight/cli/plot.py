@@ -527,6 +527,7 @@ def plot(
                     shown_run,
                     out,
                     kinds,
+                    is_usual=not asked_kinds,
                     flows=flows,
                     interval_s=mean_of,
                     yscale=scales,
@@ -557,6 +558,7 @@ def write_panels(
     out: str,
     kinds: Sequence[str],
     *,
+    is_usual: bool,
     flows: Sequence[str],
     run: int,
     schemes: Sequence[str],
@@ -569,9 +571,10 @@ def write_panels(
     csv_to: str | None,
     **how: Any,
 ) -> None:
-    """Write a figure of panels over time."""
+    """Write a figure of panels over time; a usual one without those that show nothing."""
     from midflight.plot.common.plain import usual_of_flows
     from midflight.plot.common.style import check_format, figure_bytes, usually
+    from midflight.plot.over_time.idle import without_idle_queues
     from midflight.plot.over_time.marks import check_marks
     from midflight.plot.over_time.panels import (
         over_time_figure,
@@ -589,6 +592,10 @@ def write_panels(
         runs = watch(plan, flows=flows, kinds=kinds, progress=progress, **how_run)
     shown: Any = {"size": how["size"], "marks": marks, "bands": bands}
     window, panels = shown_panels(runs, kinds, from_s, until_s, interval_s, **shown)
+    if is_usual:
+        panels, left_out = without_idle_queues(panels, how["yscale"] or ())
+        if left_out:
+            note(f"{left_out}; --kind {','.join(kinds)} shows it")
     figure = over_time_figure(runs, panels, window, **how)
     with open_result(Path(out), binary=True) as file, destination(csv_to) as table:
         file.write(figure_bytes(figure, suffix))

@@ -299,11 +299,13 @@ def usual_figure(source: RunSource, *, flow: str | None, run: int) -> Figure:
         from midflight.plot.over_time.run import run_figure
 
         return run_figure(histories(source, flow=flow, run=run))
+    from midflight.plot.over_time.idle import without_idle_queues
     from midflight.plot.over_time.panels import over_time_figure, shown_panels
     from midflight.plot.over_time.watched import watch
 
     runs = watch(source, kinds=kinds, flows=[flow] if flow else [], run=run)
     window, panels = shown_panels(runs, kinds)
+    panels, _ = without_idle_queues(panels)
     return over_time_figure(runs, panels, window)
 
 
