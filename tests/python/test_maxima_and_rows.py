@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 from midflight import Flow, Link, Scenario
 from midflight.cli import main
+from midflight.plot import figure_of, plot_over_time
 from midflight.plot.common.line_looks import look_of
 from midflight.plot.over_time.curves import Curve, Panel, Peak
 from midflight.plot.over_time.panel_scales import CUT, mark_cut_lines, peak_words, with_peaks
@@ -226,6 +227,23 @@ def test_the_band_of_a_queue_has_each_packet_of_a_call() -> None:
     ).get_title("right")
     highest = [max(one.value) for one in panels[0].curves if one.draw == "queue"]
     assert min(highest) > 1
+
+
+@pytest.mark.parametrize(
+    ("how", "title"),
+    [
+        ({}, "Queue (packets)"),
+        ({"captions": False}, "Queue, range (packets)"),
+        ({"captions": False, "bands": False}, "Queue (packets)"),
+        ({"captions": False, "ylabel": "Buffer"}, "Buffer"),
+    ],
+)
+def test_without_text_above_the_title_of_a_queue_names_its_range(
+    how: dict[str, Any], title: str
+) -> None:
+    """An area that fills the axis would look like the rate of the link."""
+    axes = figure_of(plot_over_time, "drive-test", ["queue"], **how).axes[-1]
+    assert " ".join(axes.get_ylabel().split()) == title
 
 
 def test_a_single_sample_above_the_axis_has_an_arrowhead_and_no_line() -> None:

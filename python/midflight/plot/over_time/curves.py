@@ -125,6 +125,8 @@ class Panel:
     curves: Sequence[Curve]
     detail: str = ""
     lacks: Sequence[str] = ()
+    #: Its title where bands are drawn that no text above explains.
+    what_with_bands: str = ""
     #: Whether ranges and maxima are drawn around lines that have some.
     has_bands: bool = True
     #: Whether its marks are those that the user has asked for.

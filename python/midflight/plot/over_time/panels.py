@@ -311,6 +311,17 @@ def _line_by_line(panel: Panel) -> list[Panel]:
     return found or [panel]
 
 
+def _entitled(panel: Panel) -> Panel:
+    """A panel with bands whose title names these if no text above does: an area that fills the axis
+    of a queue would look like that of a rate.
+    """
+    has_some = any(one.low is not None for one in panel.curves if one.draw in LINES[:-1])
+    is_said = captioned(panel.detail) != ""
+    if is_said or not has_some or not panel.what_with_bands:
+        return panel
+    return replace(panel, what=panel.what_with_bands)
+
+
 def _without_bands(panel: Panel) -> Panel:
     """A panel whose lines have no ranges around them and no maxima."""
     curves = [
@@ -409,7 +420,7 @@ def _figure(
     panels = [_without_repeated_marks(panel, runs, same) for panel in panels]
     # Lines that are the same share a row of marks.
     count -= len(same)
-    panels = [panel if panel.has_bands else _without_bands(panel) for panel in panels]
+    panels = [_entitled(panel) if panel.has_bands else _without_bands(panel) for panel in panels]
 
     shared: dict[str, str] = {}
 

@@ -201,11 +201,11 @@ def queue_panel(
     if together:
         # A queue at a link that is no longer in use counts, too.
         detail = "; ".join(filter(None, ("sum of links", detail)))
-    what = "Queue (packets)"
+    what, with_bands = "Queue (packets)", "Queue, range\n(packets)"
     if any(_is_shared(run) for run in runs) and not any(one.draw == "steps" for one in curves):
         # Its lines have the colours of links, or of a scheme, and are of no flow alone.
-        what = "Queue of all flows\n(packets)"
-    return Panel("queue", what, "packets", curves, detail)
+        what, with_bands = "Queue of all flows\n(packets)", "Queue of all,\nrange (packets)"
+    return Panel("queue", what, "packets", curves, detail, what_with_bands=with_bands)
 
 
 def _is_shared(run: WatchedRun) -> bool:
