@@ -380,6 +380,19 @@ def test_each_time_above_the_axis_has_an_arrowhead_with_its_value() -> None:
     assert values == ["900 ms", "600 ms"]
 
 
+@pytest.mark.parametrize(
+    ("unit", "are_whole"), [("number", True), ("packets", True), ("ms", False)]
+)
+@pytest.mark.parametrize("top", [1.0, 3.0, 20.0])
+def test_what_is_counted_has_whole_ticks(unit: str, are_whole: bool, top: float) -> None:
+    axes = Figure(figsize=(7.0, 8.0)).add_subplot()
+    line = Curve("a", "steps", np.array([0.0, 9.0]), np.array([0.0, top]))
+    scale_of(axes, Panel("cwnd", "", unit, [line]), None, 0.0)
+    ticks = [one for one in axes.get_yticks() if one <= axes.get_ylim()[1]]
+    assert all(one == round(one) for one in ticks) == are_whole
+    assert len(ticks) > 1
+
+
 def test_many_arrowheads_have_no_values_but_the_panel_has_those_of_lines() -> None:
     value = [100.0 if one % 200 else 5000.0 + one for one in range(1, 1001)]
     panel = _panel(_delays(value), _delays([100.0] * 999 + [7000.0], label="b"))

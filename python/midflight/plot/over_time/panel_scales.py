@@ -53,6 +53,8 @@ _HIDDEN, _HIDDEN_FOR = 0.02, 0.02
 #: be the usual one.
 SCALED = ("throughput", "rates", "queue", "delay", "rtt", "cwnd", "pipe", "bitrate", "frames")
 _MAY_BE_LOG = ("throughput", "rates", "delay", "rtt", "frames")
+#: The units of which an axis has no fractions.
+_COUNTED = ("number", "packets", "segments")
 #: The panels of rates, by the curves, and their quantity, whose rates decide on that.
 _OF_RATES = {"throughput": ("area", ""), "rates": ("steps", "pacing rate")}
 #: The panels of times whose axis leaves out rare long ones: it ends a little above this share of
@@ -89,7 +91,12 @@ def scale_of(axes: Axes, panel: Panel, yscale: str | None, above: float) -> None
     has a threshold far above it, a path that is faster than its flows a rate. Rows of marks take a
     share of the height `above` that.
     """
+    from matplotlib.ticker import MaxNLocator
+
     least = least_of(panel, yscale)
+    if panel.unit in _COUNTED and least is None:
+        # There is no object 2.5.
+        axes.yaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 2.5, 5, 10], integer=True))
     if panel.kind == "objects":
         # The first one above, as a browser's tools draw it.
         axes.set_ylim(max(_tops(panel)) + 0.7, -0.7)
