@@ -343,6 +343,26 @@ def test_objects_of_a_page_are_told_apart_below_the_rate_of_the_link() -> None:
     (panel,) = shown_panels(watch("web-page", kinds=["throughput"]), ["throughput"])[1]
     assert panel.detail == "means of 0.02 s"
     (line,) = (one for one in panel.curves if one.draw == "steps" and one.of_intervals)
-    # The last burst is on the link alone. A packet more or less is more than half a per cent.
-    assert 0.9 * 50 < line.value[-1] < 1.005 * 50
+    # The last objects are equal bursts of 35 packets.
+    packets = line.value[:-1] * np.diff(line.time_s) * 1e6 / (8 * 1500)
+    assert (np.round(packets[packets > 0.5][-10:]) == 35).all()
+    assert np.ptp(line.value[:-1][packets > 0.5][-10:]) < 0.01
+
+
+@pytest.mark.parametrize("interval_s", [0.01, 0.02, 0.05, 0.057])
+def test_equal_bursts_have_equal_means(interval_s: float) -> None:
+    """Also the last one, behind which the run ends; the area is that of all bytes."""
+    runs = watch("web-page", kinds=["throughput"])
+    (panel,) = shown_panels(runs, ["throughput"], interval_s=interval_s)[1]
+    (line,) = (one for one in panel.curves if one.draw == "steps" and one.of_intervals)
+    (flow,) = runs[0].flows
+    area = float((line.value[:-1] * np.diff(line.time_s)).sum())
+    assert area == pytest.approx(8e-6 * flow.sizes("rcv")[flow.values("rcv") > 0].sum())
+    if interval_s == 0.057:
+        # Nothing arrives for less than that between two bursts.
+        return
+    last = line.time_s[:-1] > 2.06
+    means = line.value[:-1][last & (line.value[:-1] > 1)]
+    assert len(means) == 10
+    assert means == pytest.approx([35 * 1500 * 8e-6 / interval_s] * 10, rel=1e-3)
     assert line.value.max() < 1.005 * 50

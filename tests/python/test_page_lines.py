@@ -185,7 +185,8 @@ def test_means_of_the_throughput_are_finer_the_closer_one_looks(
 
 def test_means_of_the_whole_run_are_those_of_its_figure(browser: Browser, tmp_path: Path) -> None:
     """Of round trips, of whole frames of a call, and of several lines."""
-    for name, schemes in (("ferry", []), ("call-handoff", []), ("train", ["sack", "bbr-linux"])):
+    cases = [("ferry", []), ("call-handoff", []), ("train", ["sack", "bbr-linux"])]
+    for name, schemes in [*cases, ("web-page", [])]:
         file = plot_page(name, tmp_path / "a.html", schemes=schemes, from_s=0.0)
         page, data = Page(browser, file), data_of(file.read_text())
         count = data["intervals"][0][2][0] // data["unit"]

@@ -119,24 +119,41 @@ function edgesOf(run, step) {
     const isCut = time => { const k = lower(cuts, time - .25 * step); return k < cuts.length && Math.abs(cuts[k] - time) < .25 * step; };
     const own = resumed.filter(([length, time]) => length > step && !isCut(time))
       .map(([, time,, early]) => time - early <= MOST_EARLY * step ? early : time);
-    run.edges.set(step, madeEdges([...cuts, ...own].sort((a, b) => a - b), step, end, begin));
+    run.edges.set(step, wholeBursts(run, madeEdges([...cuts, ...own].sort((a, b) => a - b), step, end, begin), [begin, ...own], step));
   }
   return run.edges.get(step);
+}
+
+/** Edges with which intervals that begin with bursts, at `begins`, are whole ones (`with_whole_bursts` of figures). */
+function wholeBursts({ cuts, resumed, last }, edges, begins, step) {
+  const next = resumed.find(([length], i) => i && length > step), first = begins[0] + step;
+  const isBurst = next ? next[1] - next[0] < first && next[1] >= first : last < first;
+  begins.forEach((begin, k) => {
+    const end = Math.min(begin + step, begins[k + 1] > begin ? begins[k + 1] : Infinity);
+    if (!k && !isBurst || !edges.includes(begin) || cuts.some(one => one > begin && one < end)) return;
+    edges = Float64Array.from([...edges.filter(one => one <= begin), end, ...edges.filter(one => one > end)]);
+  });
+  return edges;
 }
 
 /**
  * Mean throughputs in Mbit/s, as steps, of the intervals of `per` units that are seen from `from` to `until`; `bytes` are those
  * that have arrived by each unit, the last ones by the run's end, and `cutBytes` those by each cut; each of `resumed` has the length
  * of a time without arrivals, when data arrive after it, the bytes by then, and from when on those were received, the first one
- * of the first data.
+ * of the first data; `wholes` are the bytes by the end of a whole interval of a length from each of these on.
  */
 function means(run, unit, per, from, until) {
   const { cuts, bytes, cutBytes, end } = run, all = edgesOf(run, per * unit), t = [], v = [];
   const byResumed = new Map(run.resumed.flatMap(([, time, had, early]) => [[time, had], [early, had]]));
+  const isEarly = ([, time,, early]) => time - early <= MOST_EARLY * per * unit, wholes = run.wholes[per * unit] || [];
+  const byWhole = new Map(wholes.map((had, i) => [(isEarly(run.resumed[i]) ? run.resumed[i][3] : run.resumed[i][1]) + per * unit, had]));
   const by = time => {
     if (time >= end) return bytes[bytes.length - 1];
     const k = lower(cuts, time);
-    return cuts[k] === time ? cutBytes[k] : time % unit ? byResumed.get(time) : bytes[time / unit];
+    if (cuts[k] === time || !(time % unit)) return cuts[k] === time ? cutBytes[k] : bytes[time / unit];
+    const found = byResumed.get(time) ?? byWhole.get(time), k0 = Math.floor(time / unit);
+    // Of a length that no view has it is about that many.
+    return found ?? bytes[k0] + (time / unit - k0) * (bytes[k0 + 1] - bytes[k0]);
   };
   for (let k = Math.max(0, upper(all, from) - 1); k < all.length - 1 && all[k] <= until; k++) {
     t.push(all[k]);

@@ -9,7 +9,15 @@ from numpy.typing import NDArray
 
 from midflight.plot.over_time.curves import Values
 
-__all__ = ["LEAST_SHARE", "Places", "bin_edges", "places_in", "stepped", "without_gaps"]
+__all__ = [
+    "LEAST_SHARE",
+    "Places",
+    "bin_edges",
+    "places_in",
+    "stepped",
+    "with_whole_bursts",
+    "without_gaps",
+]
 
 Places = NDArray[np.int64]
 
@@ -56,6 +64,22 @@ def bin_edges(
     middles = (edges[long] + edges[long + 1]) / 2
     again: Values = np.array([every[np.abs(every - one).argmin()] for one in middles])
     return np.union1d(edges, again)
+
+
+def with_whole_bursts(
+    edges: Values, begins: Sequence[float], interval: float, cuts: Sequence[float]
+) -> Values:
+    """Return edges with which the intervals that begin with bursts, at the instants `begins`, are
+    whole ones, unless there are `cuts` in them: a grid would end each after another time, so that
+    equal bursts had different means. The last one may end after the last edge.
+    """
+    for place, begin in enumerate(begins):
+        # The next burst may begin a little before its first data arrive.
+        following = [one for one in begins[place + 1 : place + 2] if one > begin]
+        end = min([begin + interval, *following])
+        if begin in edges and not any(begin < one < end for one in cuts):
+            edges = np.concatenate([edges[edges <= begin], [end], edges[edges > end]])
+    return edges
 
 
 def _groups(cuts: Sequence[float], least: float) -> Iterator[list[float]]:

@@ -31,7 +31,7 @@ from midflight.plot.over_time.applications import (
     has_events,
     segments_of,
 )
-from midflight.plot.over_time.bins import LEAST_SHARE, bin_edges
+from midflight.plot.over_time.bins import LEAST_SHARE, bin_edges, with_whole_bursts
 from midflight.plot.over_time.company import company_of, late_words
 from midflight.plot.over_time.curves import (
     Curve,
@@ -481,7 +481,7 @@ def _throughput(runs: Sequence[WatchedRun], window: tuple[float, float], interva
 def _edges(run: WatchedRun, flow: History, window: tuple[float, float], interval: float) -> Values:
     """The edges of the intervals of a throughput in a window, in seconds: the first one begins with
     the first data that arrive, and one where data arrive after nothing did for longer than an
-    interval. A mean across these would be seen before its data arrive.
+    interval. A mean across these would be seen before its data arrive. Bursts have whole intervals.
     """
     begin, silent, again = silences(flow, window)
     if (opened := opened_s(run, flow)) is not None:
@@ -494,7 +494,12 @@ def _edges(run: WatchedRun, flow: History, window: tuple[float, float], interval
         if not (np.abs(cuts - one) < LEAST_SHARE * interval).any()
     ]
     ends = sorted([*at, begin, *own])
-    return bin_edges((begin, window[1]), interval, flow.end_ns / NS_PER_S, ends)
+    edges = bin_edges((begin, window[1]), interval, flow.end_ns / NS_PER_S, ends)
+    # The first data are a burst if nothing arrives then for longer than an interval.
+    data = flow.times("rcv")[flow.values("rcv") > 0] / NS_PER_S
+    following = np.append(data, np.inf)[behind := int(np.searchsorted(data, begin + interval))]
+    is_burst = behind > 0 and following - data[behind - 1] > interval
+    return with_whole_bursts(edges, [begin, *own] if is_burst else own, interval, at)
 
 
 def opened_s(run: WatchedRun, flow: History) -> float | None:

@@ -33,8 +33,9 @@ from midflight.plot.over_time.drained import cuts_of_arrivals
 from midflight.plot.over_time.history import NS_PER_S, History, Steps
 from midflight.plot.over_time.marks import GROUPS
 from midflight.plot.over_time.room import extremes
-from midflight.plot.over_time.stalls import received_from, silences
+from midflight.plot.over_time.stalls import MOST_EARLY, received_from, silences
 from midflight.plot.over_time.watched import opened_s
+from midflight.plot.page.means import Intervals
 
 __all__ = [
     "Line",
@@ -95,10 +96,10 @@ class Thinning:
 class Line:
     """A flow of a run on the page."""
 
-    def __init__(self, run: WatchedRun, place: int, unit_ns: int) -> None:
-        """Take a run and the place of the flow in it; `unit_ns` is the unit of `bytes`."""
+    def __init__(self, run: WatchedRun, place: int, intervals: Intervals) -> None:
+        """Take a run, the place of the flow in it, and the intervals of means of the page."""
         self.run, self.place, self.flow = run, place, run.flows[place]
-        self._unit_ns = unit_ns
+        self._intervals = intervals
 
     @cached_property
     def instants(self) -> tuple[Ints, Ints]:
@@ -141,7 +142,7 @@ class Line:
             "flow": labelled(flow.flow),
             "look": self.run.looks[self.place],
             "end": flow.end_ns,
-            **_arrived(self.run, flow, self._unit_ns, payload),
+            **_arrived(self.run, flow, self._intervals, payload),
         }
 
     @cached_property
@@ -354,12 +355,14 @@ def _sampled(run: WatchedRun, link: str | None) -> tuple[Steps, Steps, Steps]:
     return Steps(time, mean), Steps(time, least), Steps(time, most)
 
 
-def _arrived(run: WatchedRun, flow: History, unit_ns: int, payload: int) -> dict[str, Any]:
+def _arrived(run: WatchedRun, flow: History, intervals: Intervals, payload: int) -> dict[str, Any]:
     """The bytes that have arrived by each multiple of a unit of time, the last ones by the end; the
     instants at which the intervals of means are cut, if they are not those of the path, and the
-    bytes by each; and when the first data arrive, and data after each of the longest times without
-    any.
+    bytes by each; when the first data arrive, and data after each of the longest times without any;
+    when the last data arrive; and of each length of intervals the bytes by the end of those that
+    begin with these data.
     """
+    unit_ns = intervals.unit_ns
     cuts = _ns(np.array(own := cuts_of_arrivals(run, flow), np.float64))
     call = run.calls.get(flow.flow)
     # Where the packets' sizes are unknown, all segments are full.
@@ -384,11 +387,21 @@ def _arrived(run: WatchedRun, flow: History, unit_ns: int, payload: int) -> dict
             _ns(np.append(begin, received_from(flow, again))),
         ]
     )
+    wholes = {}
+    for length in intervals.lengths:
+        is_early = resumed[:, 1] - resumed[:, 3] <= MOST_EARLY * length
+        ends = np.where(is_early, resumed[:, 3], resumed[:, 1]) + length
+        by_end = sums[np.searchsorted(flow.times("rcv"), ends, side="left")]
+        # Other ones do not begin there.
+        is_long = (resumed[:, 0] > length) | (np.arange(len(ends)) == 0)
+        wholes[length] = np.where(is_long, by_end, 0).astype(np.int64).tolist()
     return {
         "bytes": packed(by_unit),
         **({} if own == run.cuts else {"cuts": cuts.tolist()}),
         "cutBytes": packed(by_cut),
         "resumed": resumed.tolist(),
+        "wholes": wholes,
+        "last": int(flow.times("rcv")[-1]) if len(flow.times("rcv")) else 0,
         # The last mean of a call, which ends with a frame, is over the time of its frames.
         **({"frame": round(call.interval_s * NS_PER_S)} if call is not None else {}),
     }

@@ -211,7 +211,7 @@ def _data(runs: Sequence[WatchedRun], interval_s: float | None) -> tuple[dict[st
     # Of many lines each has fewer means.
     check_interval(interval_s, (0.0, count * whole[1]), count * whole[1])
     intervals = intervals_of(runs, interval_s)
-    lines = [Line(one, place, intervals.unit_ns) for one in runs for place in range(len(one.flows))]
+    lines = [Line(one, place, intervals) for one in runs for place in range(len(one.flows))]
     # Lines have the dashes of figures.
     places = [look for one in runs for look in one.looks]
     own = styles_of(places)

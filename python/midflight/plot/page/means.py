@@ -33,6 +33,11 @@ class Intervals(NamedTuple):
     parts: list[tuple[int, int, list[int]]]
 
     @property
+    def lengths(self) -> list[int]:
+        """Those of all parts."""
+        return sorted({one for _, _, each in self.parts for one in each})
+
+    @property
     def data(self) -> dict[str, Any]:
         """As a page has it."""
         return {"unit": self.unit_ns, "intervals": [[*one] for one in self.parts]}
