@@ -136,8 +136,10 @@ def test_throughputs_of_a_full_link_are_all_seen() -> None:
     assert cubic.get_linewidth() > 2 * bbr.get_linewidth()
     assert cubic.get_zorder() < bbr.get_zorder()
     assert (cubic.get_linestyle(), bbr.get_linestyle()) == ("-", "--")
-    # Their queues are apart.
-    assert of_queue.get_linewidth() < LINE_PT
+    # Their queues are apart, and as wide as other lines; that of a single run is narrower.
+    assert of_queue.get_linewidth() == LINE_PT
+    alone = figure_of(plot_over_time, full_link(), ["queue"]).axes[-1]
+    assert 0 < min(one.get_linewidth() for one in alone.lines if len(one.get_xdata()) > 9) < LINE_PT
     samples = [one for one in figure.legends[0].get_lines() if one.get_linestyle() == "-"]
     assert {one.get_linewidth() for one in samples if one.get_marker() == "o"} == {LINE_PT}
 

@@ -212,7 +212,8 @@ def draw_curve(
         value,
         color=look.colour,
         linestyle="none" if stroke.is_repeated else stroke.style,
-        linewidth=stroke.width * (_QUEUE_WIDTH if one.draw == "queue" else 1.0),
+        # Those of several runs have the dashes of these, which are seen less in a thin line.
+        linewidth=stroke.width * (_QUEUE_WIDTH if one.draw == "queue" and not marked else 1.0),
         drawstyle="default" if one.draw == "line" else "steps-post",
         label=one.label,
         zorder=3 + 0.1 * number,
