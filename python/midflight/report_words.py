@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from midflight._core import parse_duration
-from midflight.explain.words import to_ms
+from midflight.explain.words import SAME, are_same_times, to_ms
 from midflight.run_tables import count_cell, counted, rate_cell
 
 if TYPE_CHECKING:
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 __all__ = ["SAME", "apart", "compared", "happened", "late_words", "missed_words", "unfinished"]
 
-#: Values that differ by a smaller share are called the same.
-SAME = 0.01
 #: A value this many times another one is called so, a smaller one by its share.
 _TIMES = 1.5
 
@@ -49,7 +47,18 @@ def happened(found: Means, flow: Mapping[str, Any], end: str) -> str:
             said = f"{rate} Mbit/s on average until the run ended ({end})"
     resent = _some(found, "rexmits", "segment was sent again", "segments were sent again")
     timeouts = _some(found, "timeouts", "timeout", "timeouts")
+    timeouts += _spurious_words(found) if timeouts else ""
     return "; ".join([said, *(one for one in (resent, timeouts) if one)])
+
+
+def _spurious_words(found: Means) -> str:
+    """How many of some timeouts were spurious; "" if none was, or if that is not known."""
+    count, of = found["spurious_timeouts"].value, found["timeouts"].value
+    if not count:
+        return ""
+    if count == of:
+        return ", which was spurious" if of == 1 else ", all spurious"
+    return f", {count_words(count)} of them spurious"
 
 
 def unfinished(found: Means, flow: Mapping[str, Any], end: str) -> str:
@@ -95,7 +104,7 @@ def compared(flows: Mapping[str, Means], sizes: Sequence[str], *, is_one_run: bo
             return ""
         first, fastest = times[0]
         last = times[-1][0]
-        if last - first < SAME * last:
+        if are_same_times(first, last):
             all_of = "the two" if len(times) == 2 else "all"
             return (
                 f"{all_of} were done after {to_ms(last)}, the same within "

@@ -5,6 +5,7 @@ it and of runs that end during a stall.
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,11 +14,12 @@ from midflight import Flow, Handoff, Link, Scenario
 from midflight.explain import explain_stall
 from midflight.explain.arrivals import RunEvents
 from midflight.explain.path import PathSamples
+from midflight.explain.recovery import Recovering, _race
 from midflight.explain.regained import USED, regained
 from midflight.report_reasons import reasons_of
-from midflight.report_words import compared
+from midflight.report_words import compared, happened
 from midflight.run_report import outcomes_of, report_html
-from midflight.run_tables import RunSummary
+from midflight.run_tables import Means, RunSummary
 
 S = 1_000_000_000
 
@@ -51,11 +53,33 @@ def test_the_summary_of_a_report_has_the_stall_and_the_recovery(train: str) -> N
     summary = train.split("In short")[1].split("<figure")[0]
     sack, bbr = summary.split("<li>")[1:3]
     assert "The longest stall lasted 8.823 s, from 12.565 s to 21.389 s: " in sack
-    assert re.search("After the outage of .* used 80% of the link's rate at once", prose(sack))
+    assert re.search(
+        "After the outage of .* used 80% of the link's rate within 1 s after its end", prose(sack)
+    )
     assert "The longest stall lasted 27.688 s, from 12.312 s to the end of the run: " in bbr
     assert re.search("it used at most 16% of the link's rate until the run ended", prose(bbr))
-    assert "was first, by" not in train
-    assert "the two times are the same within 0.011 s" in train
+    assert re.search(
+        r"first new packet arrived after its end: sack \(CUBIC\) 0\.055 s .*, bbr-linux 0\.044 s "
+        r".*, so bbr-linux was first, by 0\.011 s; 80% of the link's rate used after its end "
+        r"\(means of 1 s\): ",
+        prose(train),
+    )
+
+
+def racing(**times_ns: float) -> str:
+    """Which of several runs was first with a new packet."""
+    run: Any = None
+    found = [(Recovering(name, run, "get", (0, S), []), int(at)) for name, at in times_ns.items()]
+    return _race(found)
+
+
+def test_only_times_that_differ_by_a_hundredth_of_themselves_are_the_same() -> None:
+    """Not by a hundredth of the time of the flow, nor where only the last digit differs."""
+    assert racing(sack=152e6, bbr=27e6) == ", so bbr was first, by 0.125 s"
+    assert racing(sack=6555e6, bbr=6166e6) == ", so bbr was first, by 0.389 s"
+    assert racing(sack=6555e6, bbr=6500e6) == ", both the same"
+    assert racing(a=31e6, b=31.4e6, c=32e6) == ", all the same"
+    assert racing(a=152e6, b=27e6, c=27.2e6) == ", so b and c were first, by 0.125 s"
 
 
 def prose(html: str) -> str:
@@ -145,3 +169,25 @@ def test_calls_and_videos_are_compared_by_what_their_users_get() -> None:
         key = "frames_late" if flow == "call" else "rebuffer_ns"
         best = min(found, key=lambda one: found[one].flows.column(key)[0] or 0)
         assert f"with {best}, the least; " in said
+
+
+@pytest.mark.parametrize(
+    ("count", "spurious", "said"),
+    [
+        (7, 7, "; 7 timeouts, all spurious"),
+        (7, 2, "; 7 timeouts, 2 of them spurious"),
+        (7, 0, "; 7 timeouts"),
+        (1, 1, "; 1 timeout, which was spurious"),
+    ],
+)
+def test_timeouts_that_were_spurious_are_called_so(count: int, spurious: int, said: str) -> None:
+    row = {
+        "duration_ns": 2 * S,
+        "goodput_bps": 4e6,
+        "rexmits": 0,
+        "timeouts": count,
+        "spurious_timeouts": spurious,
+    }
+    found = Means(row, tuple(row))
+    found.add(row)
+    assert happened(found, {"size": "1 MB"}, "60 s") == f"1 MB took 2 s, 4.000 Mbit/s{said}"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +12,7 @@ import pytest
 from midflight import Flow, Handoff, Link, Scenario
 from midflight.explain.arrivals import RunEvents
 from midflight.explain.path import PathSamples
-from midflight.explain.slow_times import Using, slow_line, worst_time
+from midflight.explain.slow_times import SlowTime, Using, slow_line, worst_time
 from midflight.report_reasons import reasons_of
 from midflight.report_words import apart
 from midflight.run_report import headed, report_html
@@ -71,6 +73,43 @@ def test_a_link_without_a_slow_time_has_no_such_sentence(rates: dict[float, floa
     assert worst_time(path, (0, 60_000_000_000)) is None
     assert slow_line([Using("", RunEvents(setup), "get", path, (0, 60_000_000_000))]) == ""
     assert slow_line([]) == ""
+
+
+def test_an_outage_is_no_part_of_the_slowest_time() -> None:
+    """Of a recording in milliseconds, whose rate steps are not those of its outage."""
+    outage = range(20_001, 23_001)
+    slow = range(35_000, 40_000)
+    sent = [
+        one for one in range(1, 60_001) if one not in outage and (one not in slow or one % 5 == 0)
+    ]
+    found = slow_of("\n".join(map(str, sent)))
+    assert (found.begin_ns, found.end_ns) == pytest.approx((35e9, 40e9), abs=1e7)
+    assert found.mean_bps == pytest.approx(2.4e6, rel=0.02)
+    # Slow times before and after an outage are two.
+    setup = over({0: 20.0, 10: 1.0, 14: 0.0, 15: 1.0, 18: 20.0, 60: 20.0}).plan().setup(0)
+    worst = worst_time(PathSamples(setup), (0, 60_000_000_000))
+    assert worst is not None
+    assert (worst.begin_ns, worst.end_ns) == (10_000_000_000, 14_000_000_000)
+
+
+def slow_of(lines: str) -> SlowTime:
+    """The slowest time of a minute over a Mahimahi file with these lines."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "cell.trace")
+        file.write_text(lines + "\n")
+        cell = Link(
+            delay="20 ms", queue="200 packets", trace={"file": str(file)}, up={"rate": "9 Mbit/s"}
+        )
+        setup = Scenario(links={"cell": cell}, flows={"get": Flow()}, end="60 s").plan().setup(0)
+    found = worst_time(PathSamples(setup), (0, 60_000_000_000))
+    assert found is not None
+    return found
+
+
+def test_the_recovery_from_the_longest_outage_is_in_short() -> None:
+    outages = {0: 20.0, 10: 0.0, 25: 20.0, 40: 0.0, 41: 20.0, 60: 20.0}
+    found = reasons_of({"": over(outages).run()}, ["get"])
+    assert found.slowest["", "get"].startswith("after the outage of `cell` from 10 s to 25 s it ")
 
 
 def test_links_without_a_recording_have_no_worst_time() -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from midflight.explain.regained import USED, regained
-from midflight.explain.words import link_text, to_ms
+from midflight.explain.words import are_same_times, link_text, to_ms
 
 if TYPE_CHECKING:
     from midflight._core import Setup
@@ -21,9 +21,8 @@ __all__ = ["MOST_EVENTS", "Recovering", "recovery_lines", "slow_recovery"]
 
 #: Handoffs and outages that are told, the longest first.
 MOST_EVENTS = 5
-#: Two flows that are nearer to each other than this share of their time are equally fast: in a
-#: figure of that time it is not seen.
-_NEAR = 0.01
+#: Another recovery than that from the longest event is told if it took this many times as long.
+_SLOWER = 1.5
 #: For the slowest recovery so many events are looked at, the longest ones.
 _MOST_LOOKED_AT = 100
 
@@ -49,7 +48,7 @@ class _Event(NamedTuple):
     end_ns: int
     text: str
     is_recorded: bool
-    #: What its end is called.
+    #: From when on times are counted: when the link came or returned, or the change was made.
     since: str
     #: How long there was no link, in words.
     gap: str = ""
@@ -61,7 +60,9 @@ def recovery_lines(flows: Sequence[Recovering]) -> list[str]:
     """
     told = _told(flows)
     longest = _longest(told, MOST_EVENTS)
-    lines = [_line(event, until, flows) for event, until in longest]
+    # Of a single event and flow the summary has said how soon the rate was used.
+    has_rates = len(told) > 1 or len(flows) > 1 or not slow_recovery(flows[0])
+    lines = [_line(event, until, flows, has_rates=has_rates) for event, until in longest]
     left = len(told) - len(lines)
     if left:
         lines.append(f"{left} more {'is' if left == 1 else 'are'} not told here")
@@ -69,22 +70,27 @@ def recovery_lines(flows: Sequence[Recovering]) -> list[str]:
 
 
 def slow_recovery(one: Recovering) -> str:
-    """Return after what a flow that is alone in its run took longest to use the rate of the link
-    again, in a sentence; "" if that is not known.
+    """Return how soon a flow that is alone in its run used the rate of the link again after the
+    longest of what happened, in a sentence, and after what it took longest, if that is another one
+    and took clearly longer; "" if that is not known.
     """
-    slowest = -1.0, ""
+    found: list[tuple[int, int, _Event, _Again]] = []
     for event, until in _longest(_told([one]), _MOST_LOOKED_AT):
         again = _regained(event, until, one)
         if again is None or again.is_of_several:
             continue
-        after, what = again.after_ns, f"after the {event.text}"
-        if after:
-            said = f"{what} it took {to_ms(after)} until {USED:.0%} of the link's rate was used"
-        else:
-            said = f"{what} it {again.words}"
-        took = again.until_ns - event.end_ns if after is None else after
-        slowest = max(slowest, (float(took), said))
-    return slowest[1]
+        took = again.until_ns - event.end_ns if again.within_ns is None else again.within_ns
+        found.append((event.end_ns - event.begin_ns, took, event, again))
+    if not found:
+        return ""
+    longest = max(found, key=lambda each: each[:2])
+    slowest = max(found, key=lambda each: each[1])
+    said = f"after the {longest[2].text} it {longest[3].words}{longest[3].means}"
+    if slowest[1] <= _SLOWER * longest[1]:
+        return said
+    if slowest[3].within_ns is None:
+        return f"{said}; after the {slowest[2].text} it {slowest[3].words}{slowest[3].means}"
+    return f"{said}; it took longest after the {slowest[2].text}: {to_ms(slowest[1])}"
 
 
 def _told(flows: Sequence[Recovering]) -> list[tuple[_Event, int | None]]:
@@ -111,16 +117,16 @@ def _events(setup: Setup) -> Iterator[_Event]:
         here, there = link_text(one["from_link"]), link_text(one["to_link"])
         gap = f", with {to_ms(end - begin)} without a link" if one["breaks"] and end > begin else ""
         if one["kind"] == "change":
-            text, since = f"change of {there} at {to_ms(begin)}", "the change"
+            text, since = f"change of {there} at {to_ms(begin)}", "after the change"
         elif here == there:
-            text, since = f"loss of {here} at {to_ms(begin)}", "its return"
+            text, since = f"loss of {here} at {to_ms(begin)}", "after its return"
         else:
             text = f"handoff from {here} to {there} at {to_ms(begin)}"
-            since = "the gap" if gap else "the handoff"
+            since = f"after {there} came" if gap else "after the handoff"
         yield _Event(begin, end, text, False, since, "" if one["kind"] == "change" else gap)
     for begin, end, link, _ in setup.link_outages:
         text = f"outage of {link_text(link)} from {to_ms(begin)} to {to_ms(end)}"
-        yield _Event(begin, end, text, True, "the outage")
+        yield _Event(begin, end, text, True, "after its end")
 
 
 def _knows(event: _Event, one: Recovering) -> bool:
@@ -134,57 +140,93 @@ def _phases(event: _Event, one: Recovering) -> list[Mapping[str, Any]]:
     return [row for row in one.phases if row["from_ns"] == event.begin_ns]
 
 
-def _line(event: _Event, until: int | None, flows: Sequence[Recovering]) -> str:
+def _line(
+    event: _Event, until: int | None, flows: Sequence[Recovering], *, has_rates: bool = True
+) -> str:
     """Return what an event, up to the beginning of the next one, did to flows of which at least one
-    knows it.
+    knows it; without `has_rates` only when something new came.
     """
     found = [(one, _first_new(event, one)) for one in flows if _knows(event, one)]
+    again = {id(one): _regained(event, until, one) if has_rates else None for one, _ in found}
+    own = [
+        (one, back)
+        for one, _ in found
+        if (back := again[id(one)]) is not None and not back.is_of_several
+    ]
+    came = "arrived" if event.is_recorded else "was acknowledged"
     said = []
-    together: dict[int, str] = {}
-    for one, first in found:
-        whose = f" of {one.label}" if one.label else ""
+    if len(found) == 1:
+        ((one, first),) = found
+        of = f" of {one.label}" if one.label else ""
         if first is None:
-            what = "arrived" if event.is_recorded else "was acknowledged"
-            said.append(f"no new packet{whose} {what}")
-            continue
-        costs = _costs(event, one, first)
-        if event.is_recorded:
-            after = to_ms(first - (event.end_ns - event.begin_ns))
-            what = f"the first new packet{whose} arrived {after} after its end{costs}"
+            what = f"no new packet{of} {came}"
         else:
-            idle = _idle(event, one, first)
-            after = f"was acknowledged after {to_ms(first)}{idle}"
-            what = f"the first new packet{whose} {after}{costs}"
-        again = _regained(event, until, one)
-        if again is not None and again.is_of_several:
-            together[id(one.run)] = f"all flows together {again.words}"
-        elif again is not None:
-            but = "but then" if again.after_ns is None else "and"
-            what += f", {but} {one.label or 'the flow'} {again.words}"
+            costs, idle = _costs(event, one, first), _idle(event, one, first)
+            costs = f", with {costs} until then" if costs else ""
+            what = f"the first new packet{of} {came} {to_ms(first)} {event.since}{idle}{costs}"
+        for _, back in own:
+            but = "but then" if back.within_ns is None else "and"
+            what += f", {but} {one.label or 'the flow'} {back.words}{back.means}"
         said.append(what)
-    # Only runs of the same flow are ranked.
-    is_race = len({one.flow for one, _ in found}) == 1
-    times = sorted((first, one.label) for one, first in found if first is not None)
-    if is_race and len(times) > 1 and len(times) == len(said):
-        near = _NEAR * max(one.span[1] - one.span[0] for one, _ in found)
-        ahead, spread = (place[0] - times[0][0] for place in (times[1], times[-1]))
-        if spread < near:
-            all_of = "the two" if len(times) == 2 else "all"
-            said.append(f"{all_of} times are the same within {to_ms(max(spread, 1e6))}")
-        elif ahead >= near:
-            said.append(f"{times[0][1]} was first, by {to_ms(ahead)}")
-    said += together.values()
+    else:
+        each = [f"{one.label} {_first_words(event, one, first)}" for one, first in found]
+        came = came.removeprefix("was ")
+        said.append(f"first new packet {came} {event.since}: {', '.join(each)}{_race(found)}")
+        if own:
+            means = own[0][1].means
+            words = ", ".join(
+                f"{one.label} {back.of_several}{back.means if back.means != means else ''}"
+                for one, back in own
+            )
+            said.append(f"{USED:.0%} of the link's rate used {event.since}{means}: {words}")
+    together = {
+        id(one.run): (one, back)
+        for one, _ in found
+        if (back := again[id(one)]) is not None and back.is_of_several
+    }
+    for one, back in together.values():
+        whose = f"with {one.label}, " if len(together) > 1 else ""
+        said.append(f"{whose}all flows together {back.words}{back.means}")
     return f"{event.text[0].upper()}{event.text[1:]}{event.gap}: {'; '.join(said)}"
 
 
+def _first_words(event: _Event, one: Recovering, first: int | None) -> str:
+    """Return when the first new packet of one of several flows came."""
+    if first is None:
+        return "never"
+    costs = _costs(event, one, first)
+    return f"{to_ms(first)}{_idle(event, one, first)}{f' ({costs} until then)' if costs else ''}"
+
+
+def _race(found: Sequence[tuple[Recovering, int | None]]) -> str:
+    """Return which of several runs of the same flow was the first with a new packet; "" if one has
+    none, or if they are several flows.
+    """
+    times = [(first, one.label) for one, first in found if first is not None]
+    if len({one.flow for one, _ in found}) > 1 or len(times) < len(found):
+        return ""
+    least = min(times)[0]
+    ahead = [label for time, label in times if are_same_times(least, time)]
+    if len(ahead) == len(times):
+        return f", {'both' if len(times) == 2 else 'all'} the same"
+    verb = "was" if len(ahead) == 1 else "were"
+    names = " and ".join([", ".join(ahead[:-1]), ahead[-1]] if len(ahead) > 1 else ahead)
+    behind = min(time for time, label in times if label not in ahead)
+    return f", so {names} {verb} first, by {to_ms(behind - least)}"
+
+
 class _Again(NamedTuple):
-    """How long after the end of an event the flows of a run used the rate of the link again; None
-    if they did not until an instant; that in words, and whether these are several flows.
+    """Within what time after the end of an event the flows of a run used the rate of the link
+    again, on average over the end of that time; None if they did not until an instant; that in
+    words, also for a list of several flows, and how long the means are; and whether these are
+    several flows of one run.
     """
 
-    after_ns: int | None
+    within_ns: int | None
     until_ns: int
     words: str
+    of_several: str
+    means: str
     is_of_several: bool
 
 
@@ -205,44 +247,48 @@ def _regained(event: _Event, until: int | None, one: Recovering) -> _Again | Non
     found = regained(one.run, way, one.path, event.end_ns, last, one.span[1] - one.span[0])
     if found is None:
         return None
+    means = f" (means of {found.over_ns / 1e9:.2g} s)"
     if found.after_ns is None:
         end = "its end" if last == ended < setup.end_ns else f"{to_ms(last)}"
         end = "the run ended" if last >= setup.end_ns else end
-        mean = f"means of {found.over_ns / 1e9:.2g} s"
-        words = f"used at most {found.most:.0%} of the link's rate until {end} ({mean})"
-    else:
-        when = f"{to_ms(found.after_ns)} after {event.since}" if found.after_ns else "at once"
-        words = f"used {USED:.0%} of the link's rate {when}"
-    return _Again(found.after_ns, last, words, len(moving) > 1)
+        several = f"at most {found.most:.0%} until {end}"
+        words = f"used at most {found.most:.0%} of the link's rate until {end}"
+        return _Again(None, last, words, several, means, len(moving) > 1)
+    within = round(found.after_ns + found.over_ns)
+    several = f"within {to_ms(within)}"
+    words = f"used {USED:.0%} of the link's rate {several} {event.since}"
+    return _Again(within, last, words, several, means, len(moving) > 1)
 
 
 def _first_new(event: _Event, one: Recovering) -> int | None:
-    """Return how long from the beginning of an event until something new arrived or was
-    acknowledged; None if nothing was.
+    """Return how long from the end of an event until something new arrived or was acknowledged;
+    None if nothing was.
     """
     if not event.is_recorded:
         (phase,) = _phases(event, one)
         found: int | None = phase["first_new_ns"]
-        return found
+        return None if found is None else found - (event.end_ns - event.begin_ns)
     events = one.run.of(one.flow)
     times, segments = events.arrived_ns, events.segments
     before = times < event.begin_ns
     highest = float(segments[before].max()) if before.any() else -1.0
     later = times[(times >= event.end_ns) & (segments > highest)]
-    return int(later[0]) - event.begin_ns if len(later) else None
+    return int(later[0]) - event.end_ns if len(later) else None
 
 
 def _idle(event: _Event, one: Recovering, first: int) -> str:
     """Return for how long of that time an application had nothing to send."""
     if not one.is_paced:
         return ""
-    idle = one.run.of(one.flow).idle_ns(event.begin_ns, first)
+    idle = one.run.of(one.flow).idle_ns(event.end_ns, first)
     return f" (for {to_ms(idle)} of that time it had nothing to send)" if idle else ""
 
 
 def _costs(event: _Event, one: Recovering, first: int) -> str:
-    """Return the timeouts and retransmissions of a flow until then."""
-    begin, until = event.begin_ns, event.begin_ns + first
+    """Return the timeouts and retransmissions of a flow from the beginning of an event until so
+    long after its end.
+    """
+    begin, until = event.begin_ns, event.end_ns + first
     events = one.run.of(one.flow)
     timeouts, rexmits = (
         int(np.sum((times >= begin) & (times <= until)))
@@ -252,5 +298,6 @@ def _costs(event: _Event, one: Recovering, first: int) -> str:
         (timeouts, "timeout", "timeouts"),
         (rexmits, "retransmission", "retransmissions"),
     ]
-    said = [f"{count:,} {one if count == 1 else many}" for count, one, many in counts if count]
-    return f", with {' and '.join(said)} until then" if said else ""
+    return " and ".join(
+        f"{count:,} {one if count == 1 else many}" for count, one, many in counts if count
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -49,17 +50,19 @@ class SlowTime(NamedTuple):
 
 def worst_time(path: PathSamples, span: tuple[int, int]) -> SlowTime | None:
     """Return the slow time within a span in which the link in use could carry least of what it
-    usually could; None if there is none, or only one without any rate, which is an outage.
+    usually could; None if there is none. Outages, which are told on their own, are no part of it.
     """
     found: list[tuple[float, SlowTime]] = []
+    every = path.setup.link_outages
     for link in path.links(*span):
         steps = path.recorded(link, *span)
         if steps is None:
             continue
-        begins, ends, rates = steps
+        outages = [(begin, end) for begin, end, name, _ in every if name == link]
+        begins, ends, rates = _outside(steps, outages)
         length = ends - begins
         usual = _median(rates, length)
-        times = _slow_times(begins, ends, rates < _SLOW * usual)
+        times = _slow_times(begins, ends, rates < _SLOW * usual, [one for one, _ in outages])
         for begin, end in times:
             here = (begins >= begin) & (ends <= end)
             mean = float(np.sum((rates * length)[here]) / (end - begin))
@@ -76,13 +79,35 @@ def _median(rates: Values, length: Values) -> float:
     return weighted_quantile(rates, length, 0.5) if len(rates) else 0.0
 
 
-def _slow_times(begins: Values, ends: Values, slow: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """The times of slow steps, joined with their neighbours where these are near."""
+def _outside(
+    steps: tuple[Values, Values, Values], outages: Sequence[tuple[int, int]]
+) -> tuple[Values, Values, Values]:
+    """The steps of a recording, without the parts of them in which it has an outage."""
+    begins, ends, rates = steps
+    for begin, end in outages:
+        before, after = begins < begin, ends > end
+        begins, ends, rates = (
+            np.concatenate([begins[before], np.maximum(begins[after], end)]),
+            np.concatenate([np.minimum(ends[before], begin), ends[after]]),
+            np.concatenate([rates[before], rates[after]]),
+        )
+    order = np.argsort(begins)
+    return begins[order], ends[order], rates[order]
+
+
+def _slow_times(
+    begins: Values, ends: Values, slow: NDArray[np.bool_], outages_ns: Sequence[int]
+) -> list[tuple[int, int]]:
+    """The times of slow steps, joined with their neighbours where these are near, and no outage
+    begins between them.
+    """
     times: list[tuple[int, int]] = []
+    outages_ns = sorted(outages_ns)
     for begin, end in zip(begins[slow].tolist(), ends[slow].tolist(), strict=True):
         if times:
             before, last = times[-1]
-            if begin - last <= _JOINED * min(last - before, end - begin):
+            is_cut = bisect_left(outages_ns, last) < bisect_left(outages_ns, begin)
+            if not is_cut and begin - last <= _JOINED * min(last - before, end - begin):
                 times[-1] = before, int(end)
                 continue
         times.append((int(begin), int(end)))

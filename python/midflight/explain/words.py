@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "OF_QUIC",
+    "SAME",
     "WAKES",
+    "are_same_times",
     "clock",
     "link_text",
     "number",
@@ -25,6 +27,8 @@ __all__ = [
     "when",
 ]
 
+#: Values that differ by a smaller share of the larger one are called the same.
+SAME = 0.01
 ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
 
 
@@ -42,6 +46,13 @@ def when(time_ns: int) -> str:
 def to_ms(time_ns: float) -> str:
     """Return an instant or a time in seconds, to the millisecond, without needless digits."""
     return f"{time_ns / 1e9:.3f}".rstrip("0").rstrip(".") + " s"
+
+
+def are_same_times(first_ns: float, last_ns: float) -> bool:
+    """Whether two times, the shorter one first, are called the same: they differ by less than 1 %
+    of the longer one, or by no more than one in the last digit that sentences give.
+    """
+    return last_ns - first_ns < max(SAME * last_ns, 1.5e6)
 
 
 def number(value: float) -> str:
