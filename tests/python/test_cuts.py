@@ -13,8 +13,11 @@ from matplotlib.collections import LineCollection
 
 from midflight import Change, Flow, Handoff, Link, Scenario
 from midflight._core import read_recording
+from midflight.cli import main
 from midflight.plot import figure_of, plot_over_time
 from midflight.plot.over_time.bins import bin_edges, stepped
+from midflight.plot.over_time.curves import inside
+from midflight.plot.over_time.intervals import usual_interval
 from midflight.plot.over_time.panels import panel_rows, shown_panels
 from midflight.plot.over_time.watched import rate_in_use, watch
 
@@ -366,3 +369,27 @@ def test_equal_bursts_have_equal_means(interval_s: float) -> None:
     assert len(means) == 10
     assert means == pytest.approx([35 * 1500 * 8e-6 / interval_s] * 10, rel=1e-3)
     assert line.value.max() < 1.005 * 50
+
+
+def test_parts_of_a_run_have_whole_round_trips_of_bursts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A part of ten seconds of a path of 0.7 s had means of half a second, of one burst or none. An
+    interval that is asked for is drawn, with a note.
+    """
+    (run,) = watch("ferry", kinds=["throughput"])
+    for window in ((60.0, 70.0), (45.0, 55.0), (60.0, 90.0)):
+        run.show(window)
+        trips = run.flows[0].values("rtt_sample")[
+            inside(run.flows[0].times("rtt_sample") / 1e9, window)
+        ]
+        usual = usual_interval([run], window, 7.16).length_s / float(np.median(trips))
+        assert usual == pytest.approx(round(usual), rel=0.01)
+        assert usual >= 0.99
+    words = ["plot", "ferry", "--kind", "throughput", "--out", str(tmp_path / "a.png")]
+    for interval, has_note in (("1s", True), ("1.55s", False), ("100ms", False), ("5s", False)):
+        assert (
+            main(["plot", "ferry", "--kind", "throughput", "--interval", interval, "--out", out])
+            == 0
+        )
+        assert ("sends in bursts" in capsys.readouterr().err) == has_note, interval

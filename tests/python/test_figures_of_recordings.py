@@ -158,7 +158,7 @@ def test_intervals_are_those_of_a_recording() -> None:
     # which an interval is one.
     slope = {"time_s": [0, 60, 120], "rate_mbps": [40, 4, 40]}
     even = {"columns": slope, "interpolation": "linear"}
-    for trace, link, means in ((even, "30 ms", "1 s"), (recorded, "700 ms", "1.42 s")):
+    for trace, link, means in ((even, "30 ms", "1 s"), (recorded, "700 ms", "1.4 s")):
         sloping = Scenario(
             links={"cell": Link(delay=link, queue="200 packets", trace=trace)},
             flows=flows,

@@ -575,6 +575,7 @@ def write_panels(
     from midflight.plot.common.plain import usual_of_flows
     from midflight.plot.common.style import check_format, figure_bytes, usually
     from midflight.plot.over_time.idle import without_idle_queues
+    from midflight.plot.over_time.intervals import interval_note
     from midflight.plot.over_time.marks import check_marks
     from midflight.plot.over_time.panels import (
         over_time_figure,
@@ -602,6 +603,9 @@ def write_panels(
         write_rows(table, HEAD, [*panel_rows(panels), *path_rows(runs, window, how["size"])])
     with usually(usual_of_flows(flow for one in runs for flow in one.flows)):
         note_panels(runs, panels, how["yscale"] or {})
+    asked_s = interval_s if "throughput" in kinds else None
+    if asked_s is not None and (said := interval_note(runs, window, asked_s)):
+        note(said)
     drawn, there = [one.flow for one in runs[0].flows], without_requests(runs[0].setup)
     if not flows and len(runs) > 1 and len(drawn) < len(there):
         note(

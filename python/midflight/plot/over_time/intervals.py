@@ -15,11 +15,12 @@ from midflight.plot.over_time.curves import (
     inside,
     longest,
     nice,
+    seconds_text,
 )
 from midflight.plot.over_time.history import NS_PER_S, History
 from midflight.plot.over_time.link_rates import rate_in_use
 
-__all__ = ["LEAST_INTERVALS", "Usual", "usual_interval"]
+__all__ = ["LEAST_INTERVALS", "Usual", "interval_note", "usual_interval"]
 
 #: A rate that changes so often follows a recording. An inch of a panel has no more than so many of
 #: its intervals: with one line, with two, and with more, which cover each other.
@@ -32,7 +33,7 @@ _LEAST_USE = 0.1
 #: Intervals fit the changes of a rate if more than this share of them is at their edges.
 _MOST_FIT = 0.9
 #: However long a round trip is, a figure has so many intervals.
-LEAST_INTERVALS = 20
+LEAST_INTERVALS = 8
 #: Of a video's segment an interval of means has so much at the most, or whole ones.
 _MOST_OF_SEGMENT = 0.1
 #: Narrower segments have no means of parts of them, in inches.
@@ -48,6 +49,8 @@ _OF_CYCLE = 3
 _STRAIGHT = 0.02
 #: An interval with fewer round trips of a flow that sends in bursts has whole ones.
 _FEW_TRIPS = 6
+#: It has whole ones if it differs from these by less than this share of a round trip.
+_WHOLE = 0.1
 #: A flow sends in bursts if this share of the time is in pauses that are longer than this share of
 #: a round trip, and shorter than two: longer ones are stalls.
 _IN_PAUSES, _LEAST_PAUSE, _MOST_PAUSE = 0.5, 0.2, 2.0
@@ -141,9 +144,36 @@ def _trips(
             trip = float(trips.min())
             if not in_bursts:
                 yield trip
-            elif _has_bursts(run, flow, use, trip):
+            # A part of its time on a link with fewer pauses is no other flow.
+            elif any(_has_bursts(run, flow, one, trip) for one in (use, _whole_use(run, use))):
                 # That of most of them, with what bursts wait for each other.
                 yield float(np.median(trips))
+
+
+def _whole_use(run: WatchedRun, use: tuple[float, float]) -> tuple[float, float]:
+    """The time for which the link is in use of which this is a part."""
+    whole = _uses(run, (0.0, math.inf))
+    return next(one for one in whole if one[0] <= use[0] and use[1] <= one[1])
+
+
+def interval_note(
+    runs: Sequence[WatchedRun], window: tuple[float, float], interval_s: float
+) -> str:
+    """What to say of intervals of means that were asked for if a flow sends in bursts, and these
+    have few round trips of it, and no whole ones.
+    """
+    trip = max((one for run in runs for one in _trips(run, window, in_bursts=True)), default=0.0)
+    if interval_s >= _FEW_TRIPS * trip or interval_s < _LEAST_PAUSE * trip:
+        # Parts of a round trip show the bursts.
+        return ""
+    whole = max(1, round(interval_s / trip))
+    if abs(interval_s / trip - whole) < _WHOLE:
+        return ""
+    return (
+        f"a flow sends in bursts, one in each round trip of {seconds_text(trip)}: means of "
+        f"{interval_s:g} s have more of one or less by turns; --interval {whole * trip:.2g}s has "
+        "whole round trips"
+    )
 
 
 def _has_bursts(run: WatchedRun, flow: History, use: tuple[float, float], trip: float) -> bool:
