@@ -388,8 +388,5 @@ def test_parts_of_a_run_have_whole_round_trips_of_bursts(
         assert usual >= 0.99
     words = ["plot", "ferry", "--kind", "throughput", "--out", str(tmp_path / "a.png")]
     for interval, has_note in (("1s", True), ("1.55s", False), ("100ms", False), ("5s", False)):
-        assert (
-            main(["plot", "ferry", "--kind", "throughput", "--interval", interval, "--out", out])
-            == 0
-        )
+        assert main([*words, "--interval", interval]) == 0
         assert ("sends in bursts" in capsys.readouterr().err) == has_note, interval
