@@ -270,7 +270,7 @@ def report_html(outcome: Outcome | Mapping[str, Outcome], *, command: str = "") 
         .get_template("run_report.html.j2")
         .render(
             title=title_of(scenario, command),
-            description=" ".join((scenario.get("description") or "").split()),
+            description=_description([one.plan for one in several.values()]),
             scenario=scenario,
             made_by=stacks_of(scenario),
             links=link_cells(scenario["links"], has_rooms=True),
@@ -384,6 +384,18 @@ def headed_measures(workload: str, cells: Cells) -> Cells:
 def measure_words(workload: str) -> str:
     """What the measures of a workload are."""
     return "; ".join(f"{one['short']}: {one['summary']}" for one in measures_of(workload))
+
+
+def _description(plans: Sequence[Plan]) -> str:
+    """The description of a scenario; "" if it has numbers and options have changed the scenario:
+    of several `plans` with their own schemes no more than one has that of the description.
+    """
+    from midflight.scenario import OWN_VALUES, description_of_changed
+
+    description = json.loads(plans[0].canonical).get("description") or ""
+    if len(plans) > 1 or description.startswith(OWN_VALUES):
+        return description_of_changed(description)
+    return " ".join(description.split())
 
 
 def watched(

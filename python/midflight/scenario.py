@@ -19,6 +19,7 @@ from __future__ import annotations
 import errno
 import json
 import platform
+import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -637,6 +638,14 @@ def changed_words(words: Mapping[str, Any], change: str) -> dict[str, str]:
     if isinstance(description, str) and not description.startswith(OWN_VALUES):
         found["description"] = f"{OWN_VALUES} {' '.join(description.split())}"
     return found
+
+
+def description_of_changed(description: str) -> str:
+    """Return the description of a scenario that was changed, as a report has it: "" if it has
+    numbers, which are of the scenario's own values.
+    """
+    about = " ".join(description.split()).removeprefix(OWN_VALUES).strip()
+    return "" if re.search("[0-9]", about) else about
 
 
 def _quoted(text: str) -> str:

@@ -20,7 +20,7 @@ from midflight.refusal import names_arguments
 from midflight.report import check_page, data_url, environment
 from midflight.run_report import event_cells, flow_settings
 from midflight.run_tables import stacks_of
-from midflight.scenario import OWN_VALUES
+from midflight.scenario import description_of_changed
 from midflight.simulated import runs_words, simulated_words, value_lines
 from midflight.sweep_summary import Summary, check_by, check_has_measure
 from midflight.sweep_verdict import best_lines
@@ -222,8 +222,7 @@ def sweep_heading(asked: Sweep) -> tuple[str, str, str]:
         return title, "", description
     # Seeds are no setting.
     axes = [key for key in asked.axes if key != SEED] or [*asked.axes]
-    about = description.removeprefix(OWN_VALUES).strip()
-    description = "" if _NUMBER.search(about) else about
+    description = description_of_changed(description)
     over = f"Sweep over {_axis_words(axes)}"
     # What is set beside stands in the tables of the scenario.
     heading = of.partition(_BUT)[0]

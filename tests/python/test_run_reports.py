@@ -19,7 +19,7 @@ from midflight.plot.over_time.watched import watch
 from midflight.report_words import happened
 from midflight.run_report import late_lines, report_run, side_by_side, watched
 from midflight.run_tables import Means
-from midflight.scenario import Outcome
+from midflight.scenario import OWN_VALUES, Outcome, description_of_changed
 
 #: A call with this deadline that lasts until the end.
 CALL = Call(0.15, math.inf)
@@ -254,3 +254,23 @@ def test_all_figures_of_reports_have_one_scale(tmp_path: Path) -> None:
     assert max(seen) == pytest.approx(7.16, abs=0.01)
     shown = Sweep.read(tmp_path / "out")._repr_html_()
     assert f"width: {seen[0] * 128:.0f}px" in shown
+
+
+def test_a_description_is_that_of_the_scenario_which_ran(tmp_path: Path) -> None:
+    """Its numbers are of the starter's own values."""
+
+    def described(*options: str) -> bool:
+        out = tmp_path / "a.html"
+        assert main(["report", "tunnel", *options, "--out", str(out)]) == 0
+        # The manifest has the scenario as it is.
+        page = out.read_text(encoding="utf-8").partition('id="over-time"')[0]
+        assert "own values" not in page
+        return "<p>A handoff to the same link with a gap is an outage." in page
+
+    assert described()
+    assert not described("--set", "end=9 s")
+    assert not described("--scheme", "cubic")
+    assert not described("--scheme", "sack,cubic")
+    # Words without numbers hold for all values.
+    assert description_of_changed(f"{OWN_VALUES} A phone moves.") == "A phone moves."
+    assert description_of_changed(f"{OWN_VALUES} A phone moves 2 m.") == ""
