@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from midflight.explain.arrivals import RunEvents
-from midflight.explain.limits import limit_of
+from midflight.explain.limits import buffer_setting, limit_of, long_uses
 from midflight.explain.path import PathSamples
 from midflight.explain.recovery import Recovering, recovery_lines, slow_recovery
 from midflight.explain.slow_times import Using, slow_line
-from midflight.explain.words import link_text, to_ms
 from midflight.run_tables import is_requests, rows
 
 if TYPE_CHECKING:
@@ -42,8 +41,8 @@ def reasons_of(outcomes: Mapping[str, Outcome], names: Sequence[str]) -> Reasons
             continue
         setup = outcome.plan.setup(0)
         run = RunEvents(setup)
-        links = json.loads(outcome.plan.canonical)["links"].values()
-        is_alone = not any(link.get("cross") for link in links)
+        scenario = json.loads(outcome.plan.canonical)
+        is_alone = not any(link.get("cross") for link in scenario["links"].values())
         own = [row for row in rows(outcome.flows) if row["run"] == 0 and row["flow"] in names]
         own = [row for row in own if not is_requests(row)]
         phases = [row for row in rows(outcome.phases) if row["run"] == 0]
@@ -54,13 +53,21 @@ def reasons_of(outcomes: Mapping[str, Outcome], names: Sequence[str]) -> Reasons
                 paths[is_up] = PathSamples(setup, is_up=is_up)
             ended = row["finished_ns"]
             span = row["opened_ns"], setup.end_ns if ended is None else ended
-            how = {"stall_ns": row["stall_ns"], "is_alone": is_alone}
-            when, within = longest_use(paths[is_up], span)
-            if when:
+            setting = buffer_setting(scenario, scenario["flows"][row["entry"]])
+            for when, within in long_uses(paths[is_up], span):
                 # The longest stall may be at another time; times without arrivals are seen.
-                how["stall_ns"] = stall_within(row, within)
-            if said := limit_of(run, name, within, paths[is_up], **how):
-                limits.append((key, name, f"{when or 'most of the time'}: {said}"))
+                stall_ns = stall_within(row, within)
+                said = limit_of(
+                    run,
+                    name,
+                    within,
+                    paths[is_up],
+                    stall_ns=stall_ns,
+                    is_alone=is_alone,
+                    setting=setting,
+                )
+                if said:
+                    limits.append((key, name, f"{when or 'most of the time'}: {said}"))
             label = f"`{name}`" if len(own) > 1 else key
             of_flow = [one for one in phases if one["flow"] == name]
             using.append(Using(label, run, name, paths[is_up], span))
@@ -73,24 +80,6 @@ def reasons_of(outcomes: Mapping[str, Outcome], names: Sequence[str]) -> Reasons
     ways = {one.run.flows[one.flow]["direction"] for one in using}
     slow = slow_line(using) if len(ways) == 1 else ""
     return Reasons(limits, [*([slow] if slow else []), *recovery_lines(flows)], slowest)
-
-
-def longest_use(path: PathSamples, span: tuple[int, int]) -> tuple[str, tuple[int, int]]:
-    """Return the time within a span in which the flows were on one link, the longest one, and when
-    that was in words; if there is only one link, the span and "".
-    """
-    used = [
-        (max(begin, span[0]), min(end, span[1]), name)
-        for begin, end, name in path.used
-        if name and begin < span[1] and end > span[0]
-    ]
-    if len({name for *_, name in used}) < 2:
-        return "", span
-    begin, end, name = max(used, key=lambda one: one[1] - one[0])
-    # A flow may open long after the start of the run.
-    part, length = (f"{(b - a) / 1e9:.3g} s" for a, b in ((begin, end), span))
-    when = f"for {part} of its {length}, from {to_ms(begin)} to {to_ms(end)} on {link_text(name)}"
-    return when, (begin, end)
 
 
 def stall_within(row: Mapping[str, Any], span: tuple[int, int]) -> int:

@@ -254,8 +254,33 @@ def test_a_small_receive_window_is_probably_the_limit() -> None:
     how = {"links": links, "flows": {"a": Flow()}, "end": "10 s", "profile": "rfc"}
     small = Scenario(**how, set={"receiver_window": 40})
     said = limit_in(small)
-    assert "probably the receiver's: at no sample were more than 40 segments in flight" in said
+    assert (
+        "probably the receiver's window was the limit (`receiver_window` sets it): no more than 40 "
+        "segments were in flight"
+    ) in said
     assert "receiver" not in limit_in(Scenario(**how))
+
+
+def test_each_link_that_is_used_for_long_has_its_limit() -> None:
+    """Of the second one the receiver's buffer, as a larger one shows."""
+    links = {
+        "lte": Link(rate="10 Mbit/s", delay="20 ms"),
+        "geo": Link(rate="50 Mbit/s", delay="300 ms", queue="4000 packets"),
+    }
+    handoffs = [Handoff(at="10 s", to="geo"), Handoff(at="39 s", to="lte")]
+    how = {"links": links, "handoffs": handoffs, "flows": {"a": Flow()}, "end": "40 s"}
+    small = Scenario(**how, set={"tcp_rmem_max": 1_000_000}, runs=1)
+    on_lte, on_geo = (what for *_, what in reasons_of({"": small.run()}, ["a"]).limits)
+    assert on_lte.startswith("for 10 s of its 40 s, from 0 s to 10 s on `lte`: the link was the")
+    assert on_geo.startswith("for 29 s of its 40 s, from 10 s to 39 s on `geo`: ")
+    assert "probably the receiver's window was the limit (`tcp_rmem_max` sets it): no" in on_geo
+    large = Scenario(**how, set={"tcp_rmem_max": 40_000_000})
+    assert "receiver" not in limit_in(large)
+    found = explain(small.plan().setup(0), at_ns=30_000_000_000)
+    assert found is not None
+    assert found.remark.startswith("Nothing notable happened just before 30 s. For 29 s of its 40")
+    assert "on `geo`: " in found.remark
+    assert "probably the receiver's window was the limit" in found.remark
 
 
 def test_handoffs_and_outages_are_told_each() -> None:

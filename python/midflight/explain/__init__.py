@@ -237,9 +237,37 @@ def explain(
             )
         elif why == NOTHING_NEAR:
             remark = f"Nothing notable happened just before {when(at_ns)}."
+            if said := limit_at(setup, history.flow, at_ns, ended_ns):
+                remark += f" {said}"
         return replace(explanation, ended_ns=ended_ns, remark=remark)
 
     return widening(look)
+
+
+def limit_at(setup: Setup, flow: str, at_ns: int, ended_ns: int | None) -> str:
+    """Return what limited a flow on the link that it is on at an instant; "" if that is not known,
+    or of a run of a kernel.
+    """
+    from midflight import _core
+    from midflight.explain.arrivals import RunEvents
+    from midflight.explain.limits import limit_of, long_uses
+    from midflight.explain.path import PathSamples
+
+    longest = setup.stall(flow=flow) if isinstance(setup, _core.Setup) else None
+    if longest is None:
+        return ""
+    run = RunEvents(setup)
+    path = PathSamples(setup, is_up=run.flows[flow]["direction"] == "up")
+    ended = setup.end_ns if ended_ns is None else ended_ns
+    for words, (begin, end) in long_uses(path, (0, ended)):
+        if begin <= at_ns <= end:
+            stall_ns = min(longest["until_ns"], end) - max(longest["from_ns"], begin)
+            # What other traffic its links have is not known here.
+            still = max(0, stall_ns)
+            said = limit_of(run, flow, (begin, end), path, stall_ns=still, is_alone=False)
+            if said:
+                return f"{words[:1].upper()}{words[1:] or 'Most of the time'}: {said}."
+    return ""
 
 
 def playback_in_short(history: History, row: Row) -> str:

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from midflight.explain.path import NS_PER_S, PathSamples
+from midflight.explain.path import NS_PER_S, PathSamples, Values
 from midflight.explain.words import link_text, to_ms
 
 if TYPE_CHECKING:
     from midflight.explain.arrivals import FlowEvents, RunEvents
 
-__all__ = ["limit_of"]
+__all__ = ["buffer_setting", "limit_of", "long_uses"]
+
+#: A link that was in use for this share of the time of a flow has a sentence of its own.
+_LONG = 0.25
+#: The flight is at its plateau if it was that within a round trip, to so many segments, and the
+#: congestion window was this many times as large.
+_AT_PLATEAU, _ABOVE_PLATEAU = 2, 1.1
+#: It is told if it was that for this share of a time.
+_LEAST_HELD = 0.3
 
 #: Flows that use this share of a link together are limited by it.
 _FULL = 0.85
@@ -52,12 +61,14 @@ def limit_of(
     *,
     stall_ns: int = 0,
     is_alone: bool = True,
+    setting: str = "",
 ) -> str:
     """Return in a sentence what limited a flow between two instants; "" if that is not known.
 
     `path` has the links in the flow's direction. A flow of an application is limited by that.
-    Unless `is_alone`, the links have cross traffic, and only a full link is told; also if stalls,
-    of which `stall_ns` is the longest, or times without a rate are much of the time.
+    Unless `is_alone`, the links have cross traffic, and only a full link and the receiver's window
+    are told; also if stalls, of which `stall_ns` is the longest, or times without a rate are much
+    of the time. `setting` is the one that sets the receiver's window, if that is known.
     """
     info = run.flows[flow]
     if info["workload"] not in (None, "", "bulk") or not info["moves"]:
@@ -85,8 +96,6 @@ def limit_of(
         if others >= _LEAST_OTHER * could:
             said += f", and {(ours + others) / could:.0%} that of all flows together"
         return "; ".join(one for one in (said, _queue(path, span, rate_bps), _losses(lost)) if one)
-    if path.wired_bps < np.nanmax(path.rate_bps) or not is_alone:
-        return ""
     rows = np.array(path.senders.column("flow")) == flow
     time = path.senders.numpy("time_ns")[rows]
     # After a handoff the window may be that of a timeout, and the round trip that of the old link,
@@ -94,11 +103,19 @@ def limit_of(
     since = events.first_of(passing)
     since = begin if since is None else max(begin, since)
     within = (time >= since) & (time <= end)
+    time = time[within]
     cwnd, threshold, flight, trip = (
         np.asarray(path.senders.numpy(name), np.float64)[rows][within]
         for name in ("cwnd", "ssthresh", "flight", "srtt_ns")
     )
     if len(cwnd) < 10 or not np.isfinite(cwnd).all() or not np.isfinite(trip).any():
+        return ""
+    of_use = f"{ours / could:.0%} of what {links} could carry, with headers"
+    # BBR's pace keeps the flight below its window, too.
+    is_paced = "bbr" in info["scheme"].lower()
+    if not is_paced and (said := _of_receiver(time, cwnd, flight, trip, span, of_use, setting)):
+        return said
+    if path.wired_bps < np.nanmax(path.rate_bps) or not is_alone:
         return ""
     if (
         stall_ns > max(_MOST_STILL * (end - begin), _STILL_TRIPS * float(np.nanmax(trip)))
@@ -108,26 +125,13 @@ def limit_of(
         return ""
     could_rate = could / (end - begin) * NS_PER_S / 1e6
     of_link = f"{links} could carry {could_rate:.3g} Mbit/s"
-    plateau = float(np.max(flight))
-    if np.mean((flight >= plateau - 2) & (cwnd > 1.2 * plateau)) > 0.5:
-        return (
-            f"not the congestion window was the limit, but probably the receiver's: at no "
-            f"sample were more than {plateau:.0f} segments in flight, and the congestion window "
-            f"was {np.mean(cwnd):.0f} on average"
-        )
     grows = (np.diff(cwnd) >= 0).all() and int(np.argmax(cwnd)) > len(cwnd) // 2
-    if (
-        not sum(lost.values())
-        and grows
-        and (cwnd < threshold).all()
-        and "bbr" not in info["scheme"]
-    ):
+    if not sum(lost.values()) and grows and (cwnd < threshold).all() and not is_paced:
         if end - begin < _LEAST_TRIPS * float(np.nanmean(trip)):
             return ""
         return (
             f"the slow start was the limit: it lasted until the end, and the window grew to "
-            f"{cwnd[-1]:.0f} segments; the flow used {ours / could:.0%} of what {links} could "
-            "carry, with headers"
+            f"{cwnd[-1]:,.0f} segments; the flow used {of_use}"
         )
     trips = events.trips_of(begin, end)
     if not len(trips):
@@ -151,6 +155,73 @@ def limit_of(
         )
     said = f"the congestion window was the limit: {window}"
     return "; ".join(one for one in (said, _losses(lost)) if one)
+
+
+def _of_receiver(
+    time: NDArray[np.int64],
+    cwnd: Values,
+    flight: Values,
+    trip: Values,
+    span: tuple[int, int],
+    of_use: str,
+    setting: str,
+) -> str:
+    """Return when the receiver's window was the limit, if for much of a time, by samples of the
+    sender: no more than a number of segments is in flight, which is reached in each round trip,
+    while the congestion window has room for more; "" if it was not.
+    """
+    begin, end = span
+    plateau = float(flight.max())
+    at_it = time[flight >= plateau - _AT_PLATEAU]
+    last = at_it[np.maximum(np.searchsorted(at_it, time, side="right") - 1, 0)]
+    is_held = (time >= last) & (time - last <= trip) & (cwnd > _ABOVE_PLATEAU * plateau)
+    if np.mean(is_held) * (time[-1] - time[0]) <= _LEAST_HELD * (end - begin):
+        return ""
+    since, until = int(time[is_held][0]), int(time[is_held][-1])
+    few = _MOST_STILL / 2 * (end - begin)
+    words, grown = "", ""
+    if since - begin > few:
+        words = f"from {to_ms(since)} on, "
+        grown = "; before, the congestion window was smaller; in all of that time"
+    if end - until > few:
+        words = f"from {to_ms(since)} to {to_ms(until)}, "
+    sets = f" (`{setting}` sets it)" if setting else ""
+    return (
+        f"{words}probably the receiver's window was the limit{sets}: no more than "
+        f"{plateau:,.0f} segments were in flight, while the congestion window had room for "
+        f"{np.mean(cwnd[is_held]):,.0f} on average{grown or ';'} the flow used {of_use}"
+    )
+
+
+def buffer_setting(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> str:
+    """Return the setting of the receiver's window of a flow of a scenario; "" of a stack's."""
+    if flow.get("stack") not in (None, "midflight"):
+        return ""
+    profile = flow.get("profile") or scenario["profile"]
+    return {"linux": "tcp_rmem_max", "quic": ""}.get(profile, "receiver_window")
+
+
+def long_uses(path: PathSamples, span: tuple[int, int]) -> list[tuple[str, tuple[int, int]]]:
+    """Return the times within a span in which the flows were on one link for long, or else the
+    longest one, and when each was in words; if there is only one link, the span and "".
+    """
+    used = [
+        (max(begin, span[0]), min(end, span[1]), name)
+        for begin, end, name in path.used
+        if name and begin < span[1] and end > span[0]
+    ]
+    if len({name for *_, name in used}) < 2:
+        return [("", span)]
+    longest = max(end - begin for begin, end, _ in used)
+    least = min(_LONG * (span[1] - span[0]), longest)
+    found = []
+    for begin, end, name in used:
+        if end - begin >= least:
+            # A flow may open long after the start of the run.
+            part, length = (f"{(b - a) / 1e9:.3g} s" for a, b in ((begin, end), span))
+            on = f"from {to_ms(begin)} to {to_ms(end)} on {link_text(name)}"
+            found.append((f"for {part} of its {length}, {on}", (begin, end)))
+    return found
 
 
 def _losses(lost: Mapping[str, int]) -> str:
