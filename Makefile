@@ -51,7 +51,8 @@ test-rust:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo test --workspace --locked
-	cargo test --package midflight-study --no-default-features --test scenario_reading --locked
+	cargo clippy --package midflight-study --no-default-features --tests --locked -- -D warnings
+	cargo test --package midflight-quic --no-default-features --lib --locked
 	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked
 
 test-python: .venv/installed .venv/test-tools

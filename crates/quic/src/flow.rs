@@ -62,7 +62,7 @@ impl Congestion {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     /// The stack is not built in.
-    #[error("midflight was built without it (its feature \"{0}\"); expected a build with it, or another stack")]
+    #[error("the stack \"{0}\" is not built in; expected another stack, or a build of midflight with the feature {0}")]
     NotBuilt(&'static str),
     /// TLS is not built in.
     #[error(
@@ -360,5 +360,18 @@ impl Flow {
             End::Client => self.client,
             End::Server => self.server,
         }
+    }
+}
+
+/// `cargo test -p midflight-quic --no-default-features --lib`
+#[cfg(all(test, not(feature = "quinn")))]
+mod tests {
+    use super::QuicStack;
+
+    #[test]
+    fn a_stack_that_is_not_built_in_is_reported_in_a_sentence() {
+        let error = QuicStack::Quinn.check().err().map(|e| e.to_string());
+        let expected = "the stack \"quinn\" is not built in; expected another stack, or a build of midflight with the feature quinn";
+        assert_eq!(error.as_deref(), Some(expected));
     }
 }

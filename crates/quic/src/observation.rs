@@ -136,6 +136,7 @@ pub(crate) fn observe(what: Observation) {
 }
 
 /// Random bytes for a stack, from the seed and the number of the request.
+#[cfg(any(feature = "quinn", feature = "noq"))]
 pub(crate) fn random(bytes: &mut [u8]) {
     let (asked, seed) = RANDOM.get();
     RANDOM.set((asked + 1, seed));

@@ -18,6 +18,7 @@ mod roaming;
 mod scenario;
 mod scenario_limits;
 mod scenario_pasts;
+mod scenario_reading;
 mod scenarios;
 mod several_flows;
 mod startup;

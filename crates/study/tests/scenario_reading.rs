@@ -1,15 +1,11 @@
 //! Scenarios: read, refused with one clear sentence, and written in the canonical form.
-#![allow(clippy::panic, reason = "a failed test panics")]
 
 use midflight_study::scenario::{read_scenario, run_scenarios, Origin, Plan};
 use midflight_study::Execution;
 use midflight_units::Instant;
 
-mod one_run;
-mod scenarios;
-
-use one_run::trace_scenario;
-use scenarios::{plan, read, run_all, CHANGES, PAPER, TOUR};
+use crate::one_run::trace_scenario;
+use crate::scenarios::{plan, read, run_all, CHANGES, PAPER, TOUR};
 
 #[test]
 fn errors_are_reported_with_their_line() {
@@ -336,14 +332,4 @@ fn a_flow_has_a_stack() {
         error.starts_with("flow \"bulk\" has the stack \"linux\", which is not simulated"),
         "{error}"
     );
-}
-
-/// `cargo test -p midflight-study --no-default-features --test scenario_reading`
-#[cfg(not(feature = "quinn"))]
-#[test]
-fn a_stack_that_is_not_built_in_is_reported_in_a_sentence() {
-    let error = read(PAPER, &[("flows.bulk.stack", "quinn")]).map_or_else(|e| e, |_| "no".into());
-    let expected = "flows.bulk.stack: the stack \"quinn\" is not built in; expected \"midflight\" or \"linux\", or a build of midflight with the feature quinn";
-    assert!(error.ends_with(expected), "{error}");
-    assert!(!error.contains('\n'), "{error}");
 }

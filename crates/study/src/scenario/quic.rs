@@ -117,13 +117,8 @@ impl QuicFlow {
                 ),
             };
         };
-        match stack.check() {
-            Ok(()) => {}
-            Err(Refused::NotBuilt(name)) => {
-                let why = format!("the stack \"{name}\" is not built in; expected \"midflight\" or \"linux\", or a build of midflight with the feature {name}");
-                return problem(at("stack"), why);
-            }
-            Err(refused) => return problem(at("stack"), refused.to_string()),
+        if let Err(refused) = stack.check() {
+            return problem(at("stack"), refused.to_string());
         }
         let not_ours = |part: &str, what: &str| {
             let name = stack.name();
