@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -75,73 +77,74 @@ def test_markers_on_the_axis_are_whole() -> None:
     assert whole.get_markersize() == drawn.get_markersize()
 
 
+def widths(values: Sequence[list[float]], *, is_log: bool = False) -> Any:
+    """The widths of the lines of a panel with these values."""
+    lines = [replace(steps(one), label=str(place)) for place, one in enumerate(values)]
+    return [*widths_of([(lines, is_log)]).values()]
+
+
 def test_lines_that_coincide_are_narrower_from_line_to_line() -> None:
     level = [10.0, 12.0, 11.0, 10.0, 13.0, 12.0, 10.0, 11.0, 10.0, 10.0]
     other = [one + 5 for one in level]
     near = [one + 0.05 for one in level]
-    first, apart, second = widths_of([steps(level), steps(other), steps(near)])
-    assert first > 2 * second
+    first, apart, second = widths([level, other, near])
+    assert 1.8 * second > first > 1.5 * second
     assert apart == LINE_PT
-    three = widths_of([steps(level), steps(near), steps(level)])
-    assert three[0] > 1.3 * three[1] > 1.3 * 1.3 * three[2]
+    three = widths([level, near, level])
+    assert three[0] > 1.25 * three[1] > 1.25 * 1.25 * three[2]
     # For less than half of the time they are told apart where they are not the same.
     half = level[:4] + other[4:]
-    assert widths_of([steps(level), steps(half)]) == [LINE_PT] * 2
-    assert widths_of([steps(level)]) == [LINE_PT]
+    assert widths([level, half]) == [LINE_PT] * 2
+    assert widths([level]) == [LINE_PT]
     # Where both are 0 does not count.
     resting, other_resting = [0.0] * 8 + [10.0, 5.0], [0.0] * 8 + [5.0, 10.0]
-    assert widths_of([steps(resting), steps(other_resting)]) == [LINE_PT] * 2
-    assert widths_of([steps([]), steps(level)]) == [LINE_PT] * 2
+    assert widths([resting, other_resting]) == [LINE_PT] * 2
+    assert widths([[], level]) == [LINE_PT] * 2
     # On a logarithmic axis small values that differ are apart.
     small, large = [0.1, 0.1, 0.1, 0.1, 10.0, 10.0], [0.2, 0.2, 0.2, 0.2, 10.0, 10.0]
-    assert widths_of([steps(small), steps(large)])[0] > LINE_PT
-    assert widths_of([steps(small), steps(large)], is_log=True) == [LINE_PT] * 2
+    assert widths([small, large])[0] > LINE_PT
+    assert widths([small, large], is_log=True) == [LINE_PT] * 2
 
 
-def test_narrow_spikes_are_not_filled_by_a_wide_line() -> None:
-    """A spike of a second and one of five, where a point is half a second and a tenth of it."""
-    level = np.full(200, 20.0)
-    level[::10] = 5.0
-    lines = [steps(level.tolist()), steps((level + 0.05).tolist())]
-    wide, last = widths_of(lines, point_s=0.1)
-    near, same = widths_of(lines, point_s=0.5)
-    assert wide > 2 > near > 1.3 * last
-    assert same == last
-    # A few spikes, low ones and steps in one direction have the wide line.
-    few, low = np.full(200, 20.0), np.full(200, 20.0)
-    few[100:102] = 5.0
-    low[::10] = 19.5
-    for one in (few, low, np.linspace(1, 20, 200)):
-        lines = [steps(one.tolist()), steps((one + 0.01).tolist())]
-        assert widths_of(lines, point_s=0.5)[0] == wide
-
-
-def test_the_width_of_a_figure_counts_for_spikes() -> None:
-    rates = [20, 20, 5, 20, 20, 20, 40, 20, 4, 20] * 6
-    trace = {"columns": {"time_s": list(range(60)), "rate_mbps": rates}}
-    link = Link(trace=trace, delay="20 ms", queue="200 packets")
-    scenario = Scenario(links={"cell": link}, flows={"a": Flow()}, end="60 s", seed=1)
-    schemes = ["cubic-linux", "reno-linux"]
-    for width, is_wide in ((3.5, False), (7.16, True)):
-        figure = figure_of(plot_over_time, scenario, ["throughput"], schemes=schemes, size=width)
-        first, second = (lines_named(figure, one)[0].get_linewidth() for one in schemes)
-        assert first > second
-        assert (first > 2) == is_wide
+def test_a_line_has_one_width_in_all_panels_and_in_the_legend() -> None:
+    """Those that coincide in one panel, with different lines in another one, too."""
+    level, other = np.full(9, 10.0), np.full(9, 20.0)
+    panels = [
+        [
+            replace(steps(value.tolist()), label=label)
+            for label, value in zip("abc", each, strict=True)
+        ]
+        for each in ((level, level, other), (other, level, level), (level, 2 * level, 3 * level))
+    ]
+    found = widths_of([(one, False) for one in panels])
+    assert found["a"] > found["b"] > found["c"]
+    assert widths_of([(panels[-1], False)]) == dict.fromkeys("abc", LINE_PT)
+    how: Any = {"schemes": ["sack", "bbr-linux", "enhanced"]}
+    figure = figure_of(plot_over_time, "starlink-to-lte", ["rtt", "throughput"], **how)
+    legend = {one.get_color(): one.get_linewidth() for one in figure.legends[0].get_lines()[:3]}
+    for name in how["schemes"]:
+        drawn = lines_named(figure, name)
+        assert len(drawn) == 2
+        assert len({one.get_linewidth() for one in drawn}) == 1
+        assert legend[drawn[0].get_color()] == drawn[0].get_linewidth()
+    assert max(legend.values()) < 1.5 * LINE_PT
 
 
 def test_throughputs_of_a_full_link_are_all_seen() -> None:
     how: Any = {"schemes": ["cubic-linux", "bbr-linux"]}
     figure = figure_of(plot_over_time, full_link(), ["throughput", "queue"], **how)
     (cubic, of_queue), (bbr, _) = (lines_named(figure, one) for one in how["schemes"])
-    assert cubic.get_linewidth() > 2 * bbr.get_linewidth()
+    assert cubic.get_linewidth() > 1.5 * bbr.get_linewidth()
     assert cubic.get_zorder() < bbr.get_zorder()
     assert (cubic.get_linestyle(), bbr.get_linestyle()) == ("-", "--")
-    # Their queues are apart, and as wide as other lines; that of a single run is narrower.
-    assert of_queue.get_linewidth() == LINE_PT
+    # Their queues are apart, and as wide as they are above; that of a single run is narrower.
+    assert of_queue.get_linewidth() == cubic.get_linewidth()
     alone = figure_of(plot_over_time, full_link(), ["queue"]).axes[-1]
     assert 0 < min(one.get_linewidth() for one in alone.lines if len(one.get_xdata()) > 9) < LINE_PT
     samples = [one for one in figure.legends[0].get_lines() if one.get_linestyle() == "-"]
-    assert {one.get_linewidth() for one in samples if one.get_marker() == "o"} == {LINE_PT}
+    assert {one.get_linewidth() for one in samples if one.get_marker() == "o"} == {
+        cubic.get_linewidth()
+    }
 
 
 def test_a_run_that_is_the_same_as_another_one_has_markers_only(

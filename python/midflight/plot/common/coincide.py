@@ -4,7 +4,7 @@ narrower, so that all of them are seen, also in grey.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,19 +16,20 @@ __all__ = [
     "NEAR",
     "groups_of",
     "marker_share",
+    "narrower",
     "usual_line",
     "widths_of_joined",
-    "widths_of_rows",
 ]
 
-#: The widths in points of the last and the first one of two and of more that coincide.
-_LAST, _FIRST_OF_TWO, _FIRST = 0.9, 2.1, 2.5
+#: The width in points of the last one of lines that coincide.
+_LAST = 0.9
 #: Lines that are nearer than this share of a panel's values cannot be told apart; two that are for
 #: this share of the axis coincide, as seen at so many places.
 NEAR, _SHARE, _PLACES = 0.015, 0.6, 500
 
-#: The first line of results that coincide is wider than usual by this factor, at the most.
-_MOST_WIDER = 1.6
+#: The first line of results that coincide is wider than usual by this factor: one that is far wider
+#: than the others would seem to be the important one.
+_WIDER = 1.6
 #: The markers of a line that is twice as wide as usual are larger by this power of it.
 _MARKER_POWER = 0.45
 
@@ -52,13 +53,10 @@ def groups_of(values: _Values, near: float, *, above: float = -np.inf) -> list[l
     return [[at for at, one in enumerate(group) if one == number] for number in sorted({*group})]
 
 
-def _first_of(count: int) -> float:
-    """The width in points of the first one of so many lines."""
-    return _FIRST_OF_TWO if count == 2 else _FIRST
-
-
-def _narrower(count: int, first_pt: float) -> list[float]:
-    """The widths in points of so many lines, two or more, in the order in which they are drawn."""
+def narrower(count: int, first_pt: float) -> list[float]:
+    """The widths in points of so many lines that coincide, two or more, in the order in which they
+    are drawn.
+    """
     shares = ((count - 1 - place) / (count - 1) for place in range(count))
     return [float(_LAST * (first_pt / _LAST) ** share) for share in shares]
 
@@ -66,27 +64,6 @@ def _narrower(count: int, first_pt: float) -> list[float]:
 def marker_share(width_pt: float, usual_pt: float) -> float:
     """How much larger or smaller than usual the markers of a line so wide are."""
     return float((width_pt / usual_pt) ** _MARKER_POWER)
-
-
-def widths_of_rows(
-    rows: _Values,
-    near: float,
-    usual_pt: float,
-    *,
-    above: float = -np.inf,
-    first: Callable[[Sequence[int], float], float] = lambda _, first_pt: first_pt,
-) -> list[float]:
-    """Return the widths in points of lines by their values at the same places, a row for each, with
-    the arguments of `groups_of`: those that coincide are narrower from line to line. `first`
-    returns the width of the first one of a group from the usual one.
-    """
-    widths = [usual_pt] * len(rows)
-    for members in groups_of(rows, near, above=above):
-        if len(members) > 1:
-            found = _narrower(len(members), first(members, _first_of(len(members))))
-            for member, width in zip(members, found, strict=True):
-                widths[member] = width
-    return widths
 
 
 def widths_of_joined(
@@ -121,11 +98,12 @@ def widths_of_joined(
             row[:] = np.interp(at, x[order], value[order], left=np.nan, right=np.nan)
     low, high = shown(ends, is_log=log_y)
 
-    def first(_: Sequence[int], first_pt: float) -> float:
-        # A line of results that is far wider than the others would seem to be the important one.
-        return min(first_pt, _MOST_WIDER * usual_pt)
-
-    return widths_of_rows(rows, NEAR * (high - low), usual_pt, first=first)
+    for members in groups_of(rows, NEAR * (high - low)):
+        if len(members) > 1:
+            found = narrower(len(members), _WIDER * usual_pt)
+            for member, width in zip(members, found, strict=True):
+                widths[member] = width
+    return widths
 
 
 def usual_line(handle: Any, usual_pt: float | None = None) -> Any:

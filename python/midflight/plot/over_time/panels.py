@@ -481,17 +481,20 @@ def _figure(
             bands = unnamed | bands
         # The scale is that of all values.
         cut_at = [top if peaks else 0.0 for top, peaks in zip(tops, off, strict=True)]
-        parts = map(without_lone_peaks, panels, cut_at)
+        parts = [
+            replace(one, curves=within_scale(one, _scale(panel), _asked_top(panel)))
+            for panel, one in zip(panels, map(without_lone_peaks, panels, cut_at), strict=True)
+        ]
+        widths = widths_of(
+            [
+                (_stroked(one, styles, same), least_of(panel, _scale(panel)) is not None)
+                for panel, one in zip(panels, parts, strict=True)
+            ]
+        )
         long_titles: list[Axes] = []
         shown_in = zip(grid[has_band:], panels, parts, heads, told, rows_in, strict=True)
         for axes, panel, drawn, head, are_told, rows in shown_in:
-            shown_curves = within_scale(drawn, _scale(panel), _asked_top(panel))
-            apart = [one for one in shown_curves if is_stroked(one) and one.look in styles]
-            apart = [one for one in apart if one.label not in same]
-            is_log = least_of(panel, _scale(panel)) is not None
-            found = widths_of(apart, is_log=is_log, point_s=room.point_s)
-            widths = dict(zip(map(id, apart), found, strict=True))
-            for number, one in enumerate(shown_curves):
+            for number, one in enumerate(drawn.curves):
                 if one.in_row:
                     draw_in_row(axes, one, rows)
                     continue
@@ -501,7 +504,7 @@ def _figure(
                 own = "-" if one.look is None or is_plain else look_of(one.look).line
                 stroke = Stroke(
                     own if one.look is None else styles.get(one.look, own),
-                    widths.get(id(one), LINE_PT),
+                    widths.get(one.label, LINE_PT),
                     # Its markers are on the line that it repeats.
                     one.label in same and one.draw in STROKED,
                 )
@@ -559,7 +562,9 @@ def _figure(
 
         entries = joined_timeouts(dict(sorted(entries.items(), key=order)) | bands)
         entries = {
-            f"{name} (same as {same[name]})" if name in same else name: usual_line(handle, LINE_PT)
+            f"{name} (same as {same[name]})" if name in same else name: usual_line(
+                handle, widths.get(name, LINE_PT)
+            )
             if name in lines
             else handle
             for name, handle in entries.items()
@@ -571,6 +576,12 @@ def _figure(
             above = share_above(rows) if _asked_top(panel) is None else 0.0
             mark_cut_lines(axes, peaks, panel.unit, above)
     return figure
+
+
+def _stroked(panel: Panel, styles: Collection[int], same: Collection[str]) -> list[Curve]:
+    """The lines of a panel that flows, or runs, have of their own, in these looks."""
+    lines = [one for one in panel.curves if is_stroked(one) and one.look in styles]
+    return [one for one in lines if one.label not in same]
 
 
 def _names_of_queues(

@@ -1,9 +1,8 @@
 """Lines that lie over each other in figures over time: their styles and widths, and runs that are
 the same.
 
-The throughputs of several schemes on a full link coincide (`midflight.plot.common.coincide`). A
-wide line would fill narrow spikes: lines with many are nearly as wide as others, and the first one
-is seen in the gaps of the dashes above it.
+The throughputs of several schemes on a full link coincide (`midflight.plot.common.coincide`). The
+first one is a little wider, and seen in the gaps of the dashes above it.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from midflight.plot.common.coincide import NEAR, widths_of_rows
+from midflight.plot.common.coincide import NEAR, groups_of, narrower
 from midflight.plot.common.line_looks import look_of
 
 if TYPE_CHECKING:
@@ -23,9 +22,9 @@ __all__ = ["LINE_PT", "LineStyle", "repeated_lines", "styles_of", "take_turns", 
 
 #: The width of a line in points.
 LINE_PT = 1.1
-#: The width of the first line in points if more than a share of the time is in spikes that are
-#: narrower than two of the widest lines, and higher than a share of the panel's values.
-_FIRST_OF_SPIKES, _MOST_SPIKES, _NARROW, _HIGH = 1.4, 0.06, 2.0, 0.06
+#: The width in points of the first one of lines that coincide: a far wider one would seem to be the
+#: important one, and fill narrow spikes.
+_FIRST = 1.5
 #: The number of instants at which lines are compared.
 _INSTANTS = 500
 
@@ -51,27 +50,30 @@ def styles_of(looks: Sequence[int]) -> dict[int, LineStyle]:
     return found
 
 
-def widths_of(lines: Sequence[Curve], *, is_log: bool = False, point_s: float = 0.0) -> list[float]:
-    """Return the widths in points of the lines of a panel, in the order in which they are drawn:
-    those that coincide with others are narrower from line to line, by less if they have many narrow
-    spikes. The axis may be logarithmic, and a point of it is so many seconds.
+def widths_of(panels: Sequence[tuple[Sequence[Curve], bool]]) -> dict[str, float]:
+    """Return the widths in points of the lines of a figure by their labels. A line has one width in
+    all panels: those that coincide with others in some panel are narrower from line to line, in the
+    order in which they are drawn. Each panel has its lines and whether its axis is logarithmic.
     """
-    at, values = _at_same_instants(lines, is_log=is_log)
-    known = values[np.isfinite(values)]
-    if len(lines) < 2 or not len(known):
-        return [LINE_PT] * len(lines)
-    reach = float(np.ptp(known) if is_log else np.abs(known).max())
-
-    def first(members: Sequence[int], first_pt: float) -> float:
-        # So many of the instants are a spike that the line would fill.
-        narrow = round(_NARROW * first_pt * point_s / max(at[1] - at[0], 1e-12))
-        most = max(_spikes(values[one], narrow, _HIGH * reach) for one in members)
-        return _FIRST_OF_SPIKES if most > _MOST_SPIKES else first_pt
-
-    near = NEAR * reach
-    # Where both are 0, as in an outage, they lie on the axis, and nobody asks which is which.
-    above = -np.inf if is_log else near
-    return widths_of_rows(values, near, LINE_PT, above=above, first=first)
+    order = list(dict.fromkeys(one.label for lines, _ in panels for one in lines))
+    group = {label: {label} for label in order}
+    for lines, is_log in panels:
+        _, values = _at_same_instants(lines, is_log=is_log)
+        known = values[np.isfinite(values)]
+        if len(lines) < 2 or not len(known):
+            continue
+        reach = float(np.ptp(known) if is_log else np.abs(known).max())
+        near = NEAR * reach
+        # Where both are 0, as in an outage, they lie on the axis, and nobody asks which is which.
+        for members in groups_of(values, near, above=-np.inf if is_log else near):
+            joined = set().union(*(group[lines[one].label] for one in members))
+            group |= dict.fromkeys(joined, joined)
+    widths = dict.fromkeys(order, LINE_PT)
+    for joined in group.values():
+        if len(joined) > 1:
+            members_of = [one for one in order if one in joined]
+            widths |= dict(zip(members_of, narrower(len(members_of), _FIRST), strict=True))
+    return widths
 
 
 def take_turns(lines: Sequence[Curve]) -> bool:
@@ -79,27 +81,6 @@ def take_turns(lines: Sequence[Curve]) -> bool:
     _, values = _at_same_instants(lines, is_log=False)
     there = np.isfinite(values).sum(axis=0)
     return bool(np.mean(there > 1) <= _BOTH) if len(there) else True
-
-
-def _spikes(values: Values, narrow: int, high: float) -> float:
-    """The share of a line's values that are in spikes, up or down, of at most so many values and at
-    least so high.
-    """
-    there = np.flatnonzero(np.isfinite(values))
-    if narrow < 1 or len(there) <= narrow:
-        return 0.0
-    line = np.interp(np.arange(there[0], there[-1] + 1), there, values[there])
-
-    def around(one: Values) -> Values:
-        found: Values = np.lib.stride_tricks.sliding_window_view(one, narrow + 1)
-        return found
-
-    # No window is within a peak that is narrower, and none within such a trough.
-    padded = np.pad(line, narrow, "edge")
-    without_peaks = around(around(padded).min(axis=1)).max(axis=1)
-    without_troughs = around(around(padded).max(axis=1)).min(axis=1)
-    is_spike = (line - without_peaks >= high) | (without_troughs - line >= high)
-    return float(np.mean(is_spike))
 
 
 def _at_same_instants(lines: Sequence[Curve], *, is_log: bool) -> tuple[Values, Values]:
