@@ -188,7 +188,7 @@ def _results(sweep: Sweep, folder: Path) -> str:
         pass
     else:
         # Names are those of the figure.
-        with usual_of_folder(folder):
+        with usual_of_folder(folder, summary.which_handoff):
             shown = summary.drawn(folder)
             best = [f"{one}." for one in best_lines(shown)]
             figures = _first_figure(sweep, folder, shown)

@@ -108,7 +108,7 @@ def sweep_report_html(
     scenario = json.loads(asked.scenario)
     words, unit = summary.measured
     definition = json.loads((folder / "sweep.json").read_text(encoding="utf-8"))
-    with usual_of_folder(folder), read_once():
+    with usual_of_folder(folder, summary.which_handoff), read_once():
         heading, over, description = sweep_heading(asked)
         values, parts = value_lines(asked)
         return (

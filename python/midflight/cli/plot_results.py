@@ -40,6 +40,7 @@ def _plot_results(
     """Write the figure of a folder of results, without a kind the usual one; `texts` are its words,
     size and scales.
     """
+    from midflight.plot.common.plain import usual_of_folder
     from midflight.plot.common.style import SERIES, check_format, figure_bytes
     from midflight.plot.results.axis import (
         axis_data,
@@ -63,7 +64,14 @@ def _plot_results(
     from midflight.plot.results.rows import kept_values
     from midflight.plot.results.spread import spread_figure, spread_of, spread_rows
     from midflight.plot.results.tables import check_is_table, read_columns
-    from midflight.plot.usual import Shown, asks_phases, maps_instead, usual_rows, usual_shown
+    from midflight.plot.usual import (
+        Shown,
+        asks_phases,
+        maps_instead,
+        usual_rows,
+        usual_shown,
+        which_after,
+    )
 
     measured = value
     if kind != "heatmap":
@@ -142,16 +150,17 @@ def _plot_results(
                 "half of the runs or more did not finish at most points of --kind median, which "
                 "pools settings: the figure is --kind heatmap"
             )
-    if data is not None:
-        figure, rows = axis_figure(data, **texts), axis_rows(data)
-    else:
-        of_sweep: Any = {"where": kept, "samples": samples}
-        spread = spread_of(columns, kind, value=measured, x=x, y=y, by=by, **of_sweep)
-        figure, rows = spread_figure(spread, **texts), spread_rows(spread)
-    with open_result(Path(out), binary=True) as file, destination(csv_to) as table:
-        file.write(figure_bytes(figure, check_format(Path(out))))
-        head, *rest = rows
-        write_rows(table, [str(one) for one in head], rest)
+    with usual_of_folder(source, which_after(columns, asked, kept)):
+        if data is not None:
+            figure, rows = axis_figure(data, **texts), axis_rows(data)
+        else:
+            of_sweep: Any = {"where": kept, "samples": samples}
+            spread = spread_of(columns, kind, value=measured, x=x, y=y, by=by, **of_sweep)
+            figure, rows = spread_figure(spread, **texts), spread_rows(spread)
+        with open_result(Path(out), binary=True) as file, destination(csv_to) as table:
+            file.write(figure_bytes(figure, check_format(Path(out))))
+            head, *rest = rows
+            write_rows(table, [str(one) for one in head], rest)
     pooled = pooled_axes(columns, measured, {*sides, *by}, kept)
     if pooled:
         each = ", ".join(f"{name} ({count} values)" for name, count in pooled)

@@ -37,6 +37,7 @@ __all__ = [
     "usual_maps",
     "usual_rows",
     "usual_shown",
+    "which_after",
 ]
 
 #: The panels of a run whose links follow recordings.
@@ -246,6 +247,21 @@ def usual_rows(
         some = (row for row, kind in enumerate(columns["kind"]) if kind != "start")
         return only_rows(columns, some)
     return after_handoff(columns, shown.value, read_definition(folder)["phase"])
+
+
+def which_after(
+    columns: Columns, asked: Shown, where: Mapping[str, Any] | None = None
+) -> str | None:
+    """Return which handoff or change the times after one in the rows of a figure (`usual_rows`) are
+    about, in words; "" if these are those after any of them, None if the table does not say it.
+    """
+    from midflight.unmet import WHICH
+
+    where = where or {}
+    is_one = "phase" not in where or len({*map(str, columns["phase"])} - {"0"}) == 1
+    if asks_phases(asked, {*where} - {"phase"}) or not is_one:
+        return ""
+    return str(columns[WHICH][0]) if len(columns.get(WHICH, ())) else None
 
 
 def after_handoff(columns: Columns, value: str | None, phase: int | None) -> Columns:

@@ -7,7 +7,9 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from midflight.flow_tables import differing_settings, is_whole_flow, tables_of
+from midflight.plot.common.handoff_names import handoff_labels, since_words
 from midflight.plot.common.names import column_name, within_text
+from midflight.unmet import handoff_words
 
 __all__ = [
     "control_of_question",
@@ -190,15 +192,22 @@ def _sender(
 
 def usual_of_axes(scenario: Mapping[str, Any], axes: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """Return the labels of stacks, and of flows that are tables, among the axes of runs of a
-    scenario in its canonical form, and of these axes.
+    scenario in its canonical form, and of these axes and those of handoffs and changes.
     """
-    return {**stack_labels(scenario, axes), **table_titles(axes)}
+    return {
+        **stack_labels(scenario, axes),
+        **table_titles(axes),
+        **handoff_labels(scenario, axes),
+    }
 
 
-def usual_of_folder(source: object) -> AbstractContextManager[None]:
+def usual_of_folder(source: object, since: str | None = None) -> AbstractContextManager[None]:
     """Return the context in which figures of the folder of a sweep, of a table there, or of a
-    table of its results, have its labels of the plain sender, of stacks, and of flows that are
-    tables, and each value of an axis the look that it has among all of them.
+    table of its results, have its labels of the plain sender, of stacks, of flows that are
+    tables, and of handoffs, and each value of an axis the look that it has among all of them.
+
+    `since` is which handoff times after one are about, in words, "" if that is any of them; the
+    default is the one of the sweep.
     """
     from midflight.plot.common.style import usually
 
@@ -206,25 +215,28 @@ def usual_of_folder(source: object) -> AbstractContextManager[None]:
     if asked is None:
         return usually({})
     of_axes = usual_of_axes(asked["scenario"], asked["axes"])
-    labels = {**of_axes, **_plain_of(asked), **_counted(asked)}
+    labels = {**of_axes, **_plain_of(asked), **_counted(asked, since)}
     return usually(labels, asked["axes"].values())
 
 
-def _counted(asked: Mapping[str, Any]) -> Mapping[str, str]:
+def _counted(asked: Mapping[str, Any], since: str | None) -> Mapping[str, str]:
     """The names of times until new packets are acknowledged, in the results of a sweep: how many it
-    counts, if it always counts as many, and since when, if it has one handoff.
+    counts, if it always counts as many, and `since` when, unless that is any of several handoffs.
     """
     scenario, found = asked["scenario"], dict[str, str]()
-    # Of several handoffs or of changes it is the time since any of them.
-    is_one = len(scenario.get("handoffs", ())) == 1 and not scenario.get("changes")
+    if since is None:
+        phase = asked["phase"]
+        since = since_words(scenario, None if phase is None else handoff_words(scenario, phase))
+    elif since:
+        since = since_words(scenario, since)
     for column in _AFTER:
         usual = named = column_name(column)
         if column == _OF_COUNTED and "packets" not in asked["axes"] and "packets" in scenario:
             count = scenario["packets"]
             new = "1 new packet is" if count == 1 else f"{count} new packets are"
             named = named.replace("the counted new packets are", new)
-        if is_one:
-            named = named.replace("Time until", "Time from the handoff until")
+        if since:
+            named = named.replace("Time until", f"Time from {since} until")
         if named != usual:
             found |= {usual: named, within_text(usual): within_text(named)}
     return found

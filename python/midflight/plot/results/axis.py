@@ -107,6 +107,7 @@ from midflight.plot.usual import (
     missing_argument,
     usual_rows,
     usual_shown,
+    which_after,
 )
 from midflight.refusal import names_arguments, refusal
 from midflight.results import quartiles
@@ -254,7 +255,7 @@ def plot_axis(
     def draw() -> Figure:
         return axis_figure(data, **texts)
 
-    with usual_of_folder(source):
+    with usual_of_folder(source, which_after(columns, asked, where)):
         return write_figure(path, draw, axis_rows(data), dress)
 
 

@@ -128,7 +128,7 @@ from midflight.plot.results.tables import (
     results_of,
 )
 from midflight.plot.results.unfinished import counted_words, unfinished_words
-from midflight.plot.usual import Shown, missing_argument, usual_rows, usual_shown
+from midflight.plot.usual import Shown, missing_argument, usual_rows, usual_shown, which_after
 from midflight.refusal import names_arguments, refusal
 from midflight.sweep_results import unit_means
 
@@ -227,7 +227,7 @@ def plot_shown(
     def draw() -> Figure:
         return spread_figure(data, xscale=xscale, yscale=yscale, size=size, title=title)
 
-    with usual_of_folder(source):
+    with usual_of_folder(source, which_after(columns, asked, where)):
         return write_figure(path, draw, spread_rows(data), dress)
 
 
