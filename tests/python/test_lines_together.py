@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib.collections import PolyCollection
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
@@ -336,3 +337,12 @@ def test_a_queue_of_several_runs_has_the_look_of_their_first_flows() -> None:
     _, (panel,) = shown_panels(runs, ["queue"])
     queues = [one.look for one in panel.curves if one.draw == "queue"]
     assert queues == [run.looks[0] for run in runs]
+
+
+def test_all_lines_are_seen_on_the_rate_of_the_link_in_a_grey_print() -> None:
+    figure = figure_of(plot_over_time, full_link(), ["throughput"])
+    (area,) = (one for axes in figure.axes for one in axes.collections if one.get_zorder() == 0.3)
+    grey = np.array([0.299, 0.587, 0.114])
+    behind = float(grey @ area.get_facecolor()[0][:3])
+    for look in SERIES:
+        assert behind - float(grey @ to_rgb(look.colour)) > 0.28, look

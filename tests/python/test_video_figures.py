@@ -176,3 +176,19 @@ def test_objects_that_are_asked_for_one_after_the_other_are_seen_or_have_means_o
     # Other flows have no requests.
     (plain,) = watch("wifi-to-lte", kinds=kinds)
     assert cycle_of(plain.flows[0]) == 0
+
+
+def test_a_late_segment_among_blunt_teeth_is_no_event() -> None:
+    """It came after 5.2 s instead of 4 s, and alone of them was drawn down to its smallest value.
+    The row of stalls says what it is.
+    """
+    runs = watch("video-tunnel", schemes=["sack", "enhanced"], kinds=["buffer"])
+    window, panels = shown_panels(runs, ["buffer"], size=3.5)
+    figure = over_time_figure(runs, panels, window, size=3.5)
+    (axes,) = (one for one in figure.axes if one.get_ylabel())
+    (line,) = (one for one in axes.lines if one.get_label() == "enhanced" and len(one.get_xdata()))
+    time, level = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
+    assert level[(time > 50) & (time < 90)].min() > 21
+    exact_s, exact = buffer_of(runs[1].flows[0])
+    assert exact[(exact_s > 50) & (exact_s < 60)].min() < 18
+    assert "1 stall" in [one.get_text() for one in axes.texts]

@@ -43,7 +43,7 @@ def _standstills(
     low, high = np.array(stalls).T
     aux = {**how, "label": PLAYBACK, "draw": "stalls" if alone else "stalled"}
     if not alone:
-        aux |= {"in_row": True, "quantity": PLAYBACK}
+        aux |= {"in_row": True, "quantity": PLAYBACK, "events": len(low)}
     return [Curve(time_s=low, value=np.zeros(len(low)), low=low, high=high, **aux)]
 
 

@@ -59,6 +59,7 @@ _COUNTED: Sequence[tuple[Sequence[Draw], str]] = (
     (GROUPS["retransmissions"], "sent again"),
     (("late",), "late"),
     (("unread",), "not read"),
+    (("stalled",), "stalls"),
 )
 _COUNT_PT = 5.5
 #: The group of these, and how far from them the title of an axis is in points.
@@ -76,6 +77,8 @@ _FORMS: Sequence[tuple[bool, bool, str]] = (
 _FEW_DOTS = 300
 #: The band of a black line.
 _OF_BLACK = "#d3cce2"
+#: The grey of a link's rate, on which also pale lines are seen in a grey print.
+_OF_RATE = "0.93"
 #: A colour whose parts differ by no more than this is a grey.
 _GREY = 0.1
 #: Kinds of curves that are the lines of flows and links.
@@ -131,7 +134,7 @@ def draw_curve(
         fill: Any = (
             {"facecolor": "none", "edgecolor": "0.72", "hatch": "//////"}
             if one.flow
-            else {"facecolor": "0.87"}
+            else {"facecolor": _OF_RATE}
         )
         # Below the ticks of the axes.
         axes.fill_between(
@@ -418,7 +421,8 @@ def _counts(
         if are_named and len(shown) > 1:
             known = [(count, draw) for count, draw in zip(each, draws, strict=True) if count]
             shown = [f"{EVENTS[draw].sign} {count:,}".strip() for count, draw in known]
-        text, marks = f"{' + '.join(shown)} {word}", sum(len(one.time_s) for one in chain(*some))
+        called = word.removesuffix("s") if word == "stalls" and sum(each) == 1 else word
+        text, marks = f"{' + '.join(shown)} {called}", sum(len(one.time_s) for one in chain(*some))
         if word == _TIMEOUTS and marks < sum(each):
             # Nobody counts the marks of losses, which are many.
             called = f"{marks} mark{'s' * (marks > 1)}"

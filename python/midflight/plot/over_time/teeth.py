@@ -18,8 +18,9 @@ __all__ = ["without_teeth"]
 
 #: The least width of a usual tooth of a line, in points; those of several lines cover each other.
 _LEAST_PT, _MOST_LINES = 4.0, 3
-#: A tooth that is so many times as wide as the usual one is drawn, as where a buffer runs empty.
-_WIDER = 1.25
+#: A tooth that is so many times as wide as the usual one is drawn, as where a buffer runs empty: a
+#: segment that comes a little later than usual is no event, but among blunt teeth looks like one.
+_WIDER = 2.0
 
 
 def without_teeth(panel: Panel, room: Room) -> Panel:
