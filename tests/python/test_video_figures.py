@@ -188,7 +188,7 @@ def test_a_late_segment_among_blunt_teeth_is_no_event() -> None:
     (axes,) = (one for one in figure.axes if one.get_ylabel())
     (line,) = (one for one in axes.lines if one.get_label() == "enhanced" and len(one.get_xdata()))
     time, level = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
-    assert level[(time > 50) & (time < 90)].min() > 21
+    assert level[(time > 51) & (time < 90)].min() > 21
     exact_s, exact = buffer_of(runs[1].flows[0])
     assert exact[(exact_s > 50) & (exact_s < 60)].min() < 18
     assert "1 stall" in [one.get_text() for one in axes.texts]
