@@ -105,6 +105,28 @@ def link_cells(links: Mapping[str, Any], *, has_rooms: bool = False) -> Sequence
     ]
 
 
+#: A quantity of a column, whose name goes on with its unit.
+_QUANTITY = re.compile(r"(?P<up>up_?)?(?P<what>rate|delay|rtt|loss|cell)")
+#: Options that say how values and outages are taken.
+_SAID = {
+    ("interpolation", "linear"): "linear between its rows",
+    ("outage", "drop"): "outages lose packets",
+    ("outage", "hold"): "outages hold packets",
+}
+
+
+def _columns_words(names: Sequence[str]) -> str:
+    """What a table of values in a scenario has over time."""
+    said = []
+    for name in names:
+        found = _QUANTITY.match(name)
+        if found is not None:
+            said.append(f"{'up ' if found['up'] else ''}{found['what']}")
+        elif not name.startswith("time"):
+            said.append(name)
+    return f"{', '.join(said) or 'nothing'} over time, listed in the scenario"
+
+
 def trace_words(trace: Mapping[str, Any]) -> str:
     """The recording or the model that a link follows, and how."""
     names = [Path(str(trace[key])).name for key in ("file", "up") if trace.get(key)]
@@ -114,9 +136,11 @@ def trace_words(trace: Mapping[str, Any]) -> str:
         inner = value.items() if isinstance(value, Mapping) else [("", value)]
         listed = [name for name, one in inner if isinstance(one, list)]
         if listed:
-            words.append(f"{key} of numbers: {', '.join(listed)}")
+            words.append(_columns_words(listed))
         for name, one in inner:
-            if name not in listed:
+            if said := _SAID.get((key, str(one))):
+                words.append(said)
+            elif name not in listed:
                 words.append(f"{key} {name} = {word(one)}" if name else f"{key} = {word(one)}")
     words = [one for one in words if one]
     return ", ".join(words)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from midflight._core import QUIC_STACKS
 from midflight.explain.words import to_ms
 from midflight.link_cells import link_cells, word
+from midflight.recording_use import recording_tables
 from midflight.refusal import names_arguments, refusal
 from midflight.remark import remarks_of
 from midflight.report import check_page, environment
@@ -274,7 +275,7 @@ def report_html(outcome: Outcome | Mapping[str, Outcome], *, command: str = "") 
             scenario=scenario,
             made_by=stacks_of(scenario),
             links=link_cells(scenario["links"], has_rooms=True),
-            recordings=recording_tables(outcome.plan),
+            recordings=recording_tables(outcome),
             notes=list(
                 dict.fromkeys(said for one in several.values() for said in remarks_of(one.plan))
             ),
@@ -515,24 +516,6 @@ def path_cells(outcome: Outcome, scenario: Mapping[str, Any], names: Sequence[st
             last = (event, detail)
             lines.append([name, f"{time_ns / 1e9:.3f}", event, detail or "-", "1"])
     return [["flow", "at (s)", "event", "detail", "times"], *lines] if lines else []
-
-
-def recording_tables(plan: Plan) -> list[dict[str, Any]]:
-    """The values of each recording that a link follows, its outages and its handovers."""
-    from midflight.recordings import event_lines, part_words, value_cells
-
-    links = json.loads(plan.canonical)["links"]
-    return [
-        {
-            "link": name,
-            "part": part_words("the recording", links[name]["trace"], found["span_ns"]),
-            "span": f"{found['span_ns'] / 1e9:g} s",
-            "is_linear": found["interpolation"] == "linear",
-            "cells": value_cells(found, uplink),
-            "lines": [" ".join(one.split()) for one in event_lines(found, uplink)],
-        }
-        for name, (found, uplink) in plan.recordings().items()
-    ]
 
 
 def stall_lines(outcome: Outcome, names: Sequence[str]) -> list[dict[str, str]]:

@@ -96,7 +96,10 @@ def test_a_report_names_the_recording_and_its_options(scenario: Path) -> None:
     assert said.startswith("drive.csv, ")
     assert {"from = 10 s", "holes = outage"} <= {*said.split(", ")}
     assert trace_words({"model": "starlink", "seed": 3}) == "model starlink, seed = 3"
-    assert trace_words({"columns": {"time_s": [0.0, 1.0]}}) == "columns of numbers: time_s"
+    columns = {"loss": [0.0, 0.1], "rate_mbps": [1.0, 2.0], "time_s": [0.0, 1.0]}
+    trace = {"columns": columns, "interpolation": "linear", "outage": "drop"}
+    said = "loss, rate over time, listed in the scenario, linear between its rows"
+    assert trace_words(trace) == f"{said}, outages lose packets"
 
 
 @pytest.mark.parametrize("command", ["run", "plot", "report"])
@@ -196,7 +199,7 @@ def test_a_report_has_what_was_recorded_and_why_the_flow_stalled(tmp_path: Path)
     assert list(event_lines(found))[1].strip() == "10-13 s"
     html = report_html(Outcome.of(plan))
     assert "Recording of link cell" in html
-    (line,) = re.findall("<p>(The longest time without progress.*)</p>", html)
+    (line,) = re.findall("<p>(In short: .* The longest stall lasted .*)</p>", html)
     assert "<code>cell</code> had no rate from 10\xa0s to 13\xa0s" in line
     # Lost packets are those of a link that loses them.
     lost = read_plan(file, sets={"links.cell.trace.outage": "drop"}).recordings()["cell"][0]

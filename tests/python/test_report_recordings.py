@@ -13,6 +13,7 @@ from midflight import Flow, Handoff, Link, Scenario
 from midflight.explain.arrivals import RunEvents
 from midflight.explain.path import PathSamples
 from midflight.explain.slow_times import SlowTime, Using, slow_line, worst_time
+from midflight.recording_use import part_of, recording_tables
 from midflight.report_reasons import reasons_of
 from midflight.report_words import apart
 from midflight.run_report import headed, report_html
@@ -168,4 +169,56 @@ def test_a_long_run_has_no_figure_of_segments_but_one_of_delays() -> None:
         html = report_html(over(rates, end).run())
         assert ("segments over time, window" in html) is not is_long
         assert ("Segments over time are not drawn of get" in html) is is_long
-        assert ("queues of the links and delays over time" in html) is is_long
+        assert ("queues of the links, delays over time" in html) is is_long
+
+
+def test_the_table_of_a_recording_is_of_the_time_in_which_the_link_is_in_use() -> None:
+    times = [0, 10, 12, 40, 70, 72]
+    columns = {"time_s": times, "rate_mbps": [10, 0, 20, 5, 0, 90]}
+    links = {
+        "cell": Link(delay="20 ms", trace={"columns": columns}),
+        "other": Link(rate="9 Mbit/s", delay="30 ms"),
+        "spare": Link(delay="20 ms", trace={"columns": columns}),
+    }
+    handoffs = [Handoff(at="20 s", to="other"), Handoff(at="50 s", to="cell")]
+    scenario = Scenario(links=links, flows={"get": Flow()}, handoffs=handoffs, end="60 s")
+    cell, spare = recording_tables(scenario.run())
+    assert cell["used"].startswith("the link is in use from 0 s to 20 s and from 50 s to 60 s, ")
+    (row,) = cell["cells"][1:]
+    # 10 s of 10, 2 s of none, 8 s of 20, and 10 s of 5.
+    assert list(map(float, row[2:5])) == [0, pytest.approx(310 / 30, abs=1e-3), 20]
+    assert cell["lines"][0].startswith("outages: 1, 2 s in all, ")
+    assert cell["lines"][1] == "10-12 s"
+    assert spare["used"].startswith("the link is not used")
+    assert spare["lines"][0].startswith("outages: 2, ")
+    # A run that meets all of it says nothing.
+    (all_of,) = recording_tables(over({0: 20.0, 5: 2.0, 7: 20.0}, end="30 s").run())
+    assert all_of["used"] == ""
+
+
+def test_linear_values_of_a_part_end_where_it_ends() -> None:
+    cells = recording_tables(Scenario.read("ferry").run())[0]["cells"]
+    rate, loss = (list(map(float, row[2:5])) for row in cells[1:])
+    # 10 s of 40 Mbit/s, 20 s from 40 to 4, and 10 s from 4 to 1.
+    assert rate == [1, pytest.approx((400 + 440 + 25) / 40, abs=1e-3), 40]
+    assert loss[2] == 5
+
+
+def test_a_part_of_a_recording_that_repeats_is_of_its_rounds() -> None:
+    found: Any = {
+        "span_ns": 10,
+        "repeats": True,
+        "interpolation": "",
+        "down": {"rate_bps": ([0, 4], [8.0, 2.0]), "opportunities_ns": [1, 5, 9]},
+    }
+    for way in ("down", "up"):
+        found.setdefault(way, {"rate_bps": ([], []), "opportunities_ns": []})
+        found[way] |= {"delay_s": ([], []), "loss": ([], [])}
+    part = part_of(found, [(13, 16)])
+    assert part["span_ns"] == 3
+    assert part["down"]["rate_bps"] == ([0, 1], [8.0, 2.0])
+    assert part["down"]["opportunities_ns"] == [2]
+    # Round its end.
+    part = part_of(found, [(8, 13)])
+    assert part["span_ns"] == 5
+    assert part["down"]["rate_bps"] == ([0, 3], [8.0, 2.0])

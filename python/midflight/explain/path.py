@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from midflight._core import Setup
 
-__all__ = ["Passing", "PathSamples"]
+__all__ = ["Passing", "PathSamples", "stretches"]
 
 NS_PER_S = 1e9
 
@@ -26,6 +27,22 @@ class Passing(NamedTuple):
     last_ns: int
     links: list[str]
     sent_ns: int
+
+
+def stretches(setup: Setup) -> Iterator[tuple[int, int, str]]:
+    """Yield from when to when the flows are on which link; "" is none."""
+    changes = setup.path_changes
+    known = [one["name"] for one in setup.access_links]
+    if not changes and len(known) != 1:
+        return
+    since, link = 0, changes[0]["from_link"] if changes else known[0]
+    for one in changes:
+        begins, ends = one["at_ns"], one["make_ns"]
+        yield since, begins if one["breaks"] else ends, link
+        if one["breaks"]:
+            yield begins, ends, ""
+        since, link = ends, one["to_link"]
+    yield since, max(since, setup.end_ns) + 1, link
 
 
 class PathSamples:
@@ -63,7 +80,7 @@ class PathSamples:
         )
         self.rate_bps = np.full(len(self.time_ns), np.nan)
         self.packets, self.wait_ns = self.rate_bps.copy(), self.rate_bps.copy()
-        self.used: list[tuple[int, int, str]] = list(self._stretches())
+        self.used: list[tuple[int, int, str]] = list(stretches(setup))
         for begin, end, name in self.used:
             here = (self.time_ns >= begin) & (self.time_ns < end)
             found: Any = of_link.get(self._numbers.get(name, -1))
@@ -76,21 +93,6 @@ class PathSamples:
                 with np.errstate(divide="ignore", invalid="ignore"):
                     wait = 8 * NS_PER_S * found["bytes"][here] / rate
                 self.wait_ns[here] = np.where(rate > 0, wait, np.nan)
-
-    def _stretches(self) -> Any:
-        """Yield from when to when the flows are on which link; "" is none."""
-        changes = self.setup.path_changes
-        known = [*self._numbers]
-        if not changes and len(known) != 1:
-            return
-        since, link = 0, changes[0]["from_link"] if changes else known[0]
-        for one in changes:
-            begins, ends = one["at_ns"], one["make_ns"]
-            yield since, begins if one["breaks"] else ends, link
-            if one["breaks"]:
-                yield begins, ends, ""
-            since, link = ends, one["to_link"]
-        yield since, max(since, self.setup.end_ns) + 1, link
 
     def links(self, begin_ns: int, end_ns: int) -> list[str]:
         """The links that are in use between two instants, each once."""
