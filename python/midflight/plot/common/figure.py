@@ -11,6 +11,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
+from midflight.plot.common.band_above import room_above
 from midflight.plot.common.coincide import usual_line
 from midflight.plot.common.legends import legend
 from midflight.plot.common.line_looks import line_named_by
@@ -216,8 +217,9 @@ def label_axes(
         # Above it stands the title, if there is one.
         places: Any = {"xycoords": "axes fraction", "textcoords": "offset points"}
         places |= {"ha": "right", "va": "bottom", "annotation_clip": False}
-        axes.annotate(detail, (1.0, 1.0), xytext=(0, 4), **places, **_CAPTION)
-        pad = 7 + 1.3 * SMALL_PT * len(detail.splitlines())
+        band = room_above(axes)
+        axes.annotate(detail, (1.0, 1.0), xytext=(0, 4 + band), **places, **_CAPTION)
+        pad = 7 + band + 1.3 * SMALL_PT * len(detail.splitlines())
         axes.set_title(axes.get_title(), pad=pad)
     dress_panels([(kind, axes)], x_refused=x_refused, is_map=kind == "heatmap")
     _check_seen(seen, units)
@@ -297,7 +299,8 @@ def label_panels(
         drawn = first.set_title(detail, loc="left" if is_short else "right", **_CAPTION)
         if any(axes.get_title() for axes, _, _ in panels):
             # Above the names of the panels.
-            raised = ScaledTranslation(0, 11 / 72, figure.dpi_scale_trans)
+            band = max(room_above(axes) for axes, _, _ in panels[: last + 1])
+            raised = ScaledTranslation(0, (11 + band) / 72, figure.dpi_scale_trans)
             drawn.set_transform(drawn.get_transform() + raised)
     named = [(kind, axes) for axes, _, _ in panels]
     room: Any = {"width_in": across / 72, "height_in": up / 72}

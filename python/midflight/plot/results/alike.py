@@ -20,6 +20,10 @@ def alike(lines: Iterable[tuple[str, Hashable]]) -> dict[str, str]:
     return found
 
 
-def named_alike(name: str, same: str) -> str:
-    """The name of a line in a legend, with the one that it is the same as, "" for none."""
+def named_alike(name: str, same: str, *, is_empty: bool = False) -> str:
+    """The name of a line in a legend, with the one that it is the same as, "" for none; of one that
+    `is_empty` no run finished.
+    """
+    if is_empty:
+        return f"{name} (none finished)"
     return f"{name} (same as {same})" if same else name

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 
+from midflight.plot.common.band_above import make_room_above
 from midflight.plot.common.coincide import widths_of_joined
 from midflight.plot.common.figure import Dress, check_dress, label_axes, write_figure
 from midflight.plot.common.line_looks import few_entries, line_looks, line_named_by, schemes_apart
@@ -50,6 +51,7 @@ from midflight.plot.results.dodge import (
     side_by_side_at_names,
     whiskers_of,
 )
+from midflight.plot.results.edge_rows import EdgeMarks, draw_edge_marks
 from midflight.plot.results.line_names import line_cells, line_columns, one_line_name
 from midflight.plot.results.median_panels import (
     are_panels,
@@ -68,7 +70,6 @@ from midflight.plot.results.medians import (
 )
 from midflight.plot.results.panel_grid import Grid
 from midflight.plot.results.pooled import pooled_words
-from midflight.plot.results.quartiles import mark_endless
 from midflight.plot.results.rows import (
     compared_name,
     counted_as,
@@ -486,9 +487,9 @@ def _ends_of(data: AxisData, xscale: str | None, yscale: str | None) -> _Ends:
     return _Ends(scale_x, log_y, low, top, bottom_of(min(finite, default=top), top))
 
 
-def _same(data: AxisData) -> Mapping[str, str]:
-    """The lines that are the same as an earlier one, in all panels; none without any value, such as
-    those of runs that never finish.
+def _names(data: AxisData) -> Mapping[str, str]:
+    """The names in the legend of lines that are the same as an earlier one, in all panels, and of
+    those without any value, of which no run finished.
     """
     values: dict[str, list[str]] = {}
     having = set()
@@ -497,7 +498,9 @@ def _same(data: AxisData) -> Mapping[str, str]:
             values.setdefault(line.label, []).append(repr((one.name, line.x, line.values)))
             if any(math.isfinite(value) for each in line.values for value in each):
                 having.add(line.label)
-    return alike((label, tuple(each)) for label, each in values.items() if label in having)
+    same = alike((label, tuple(each)) for label, each in values.items() if label in having)
+    empty = {*values} - having if data.measure[0].endswith("_ns") else set()
+    return {one: named_alike(one, same.get(one, ""), is_empty=one in empty) for one in values}
 
 
 def axis_figure(
@@ -520,7 +523,8 @@ def axis_figure(
         axes = figure.add_subplot()
         keys, labels = [line.key for line in data.lines], [line.label for line in data.lines]
         looks = [look for look, _ in line_looks(data.by, keys, labels)]
-        is_seen = _draw(axes, data, looks, ends, (width, height), _places(data), _same(data))
+        is_seen = _draw(axes, data, looks, ends, (width, height), _places(data), _names(data))
+        make_room_above(figure, [[axes]], size)
         if not _finite(data):
             # There are only arrows, which have no place on the axis.
             axes.set_yticks([])
@@ -555,7 +559,7 @@ def _panels_figure(
     labels = list(dict.fromkeys(line.label for line in data.lines))
     keys = list(dict.fromkeys(tuple(line.key) for line in data.lines))
     looks = dict(zip(keys, (one for one, _ in line_looks(data.by, keys, labels)), strict=True))
-    seen, same = [], _same(data)
+    seen, names = [], _names(data)
     with style():
         grid = Grid.of("median", len(data.panels), size, own_y=has_own)
         for axes, panel in zip(grid.panels, data.panels, strict=True):
@@ -566,7 +570,7 @@ def _panels_figure(
                 bottom, top = near_ends(_finite(panel))
                 own = own._replace(low=bottom, top=top, bottom=bottom)
             mine = [looks[tuple(line.key)] for line in panel.lines]
-            seen.append(_draw(axes, panel, mine, own, grid.panel_in, _places(data), same))
+            seen.append(_draw(axes, panel, mine, own, grid.panel_in, _places(data), names))
             axes.set_title(panel.name, fontsize=7.5, parse_math=False)
             if is_empty and (has_own or not _finite(data)):
                 axes.set_yticks([])
@@ -593,7 +597,7 @@ def _draw(
     ends: _Ends,
     size: tuple[float, float],
     places: Sequence[float],
-    same: Mapping[str, str],
+    names: Mapping[str, str],
 ) -> bool:
     """Draw the lines of a panel with these looks, in axes for these places that have so much room
     as a figure of this size in inches; return whether any quartiles are seen.
@@ -622,14 +626,16 @@ def _draw(
         each = enumerate(drawn)
         at_names = [np.array(one.x) + (n - middle) * apart.step for n, (one, _) in each]
         whiskers = Whiskers(at_names, apart.cap_pt)
+    endless = []
     for number, (line, look) in enumerate(drawn):
         at = whiskers.at[number]
-        named = replace(line, label=named_alike(line.label, same.get(line.label, "")))
+        named = replace(line, label=names.get(line.label, line.label))
         how: Any = {"joined": not has_names, "width_pt": widths[number]}
         draw_medians(axes, named, look, at, number, **how)
         span = quartiles_over(line, over)
         draw_span(axes, span, look, at, whiskers.cap_pt, bands=bands, lines=lines)
-        mark_endless(axes, at, np.array([one[2] for one in line.points]), top, look)
+        is_endless = np.isinf(np.array([one[2] for one in line.points], dtype=float))
+        endless.append(EdgeMarks(np.asarray(at)[is_endless], look))
     if log_y:
         set_log(axes.yaxis, low, top)
     else:
@@ -639,6 +645,7 @@ def _draw(
     else:
         wide = _is_spread(data) and not bands
         set_places(axes, places, whiskers.at, width, scale_x, wide=wide)
+    draw_edge_marks(axes, endless, top, width, scale_x)
     return has_seen(marks, marker, bands=bands)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from midflight.plot.common.band_above import make_room_above, room_above
 from midflight.plot.common.coincide import usual_line
 from midflight.plot.common.figure import label_panels
 from midflight.plot.common.legends import legend
@@ -39,6 +40,7 @@ class Grid:
     room_in: tuple[float, float]
     own_x: bool
     own_y: bool
+    size: Size | None = None
 
     @classmethod
     def of(
@@ -67,12 +69,26 @@ class Grid:
         for axes in grid[count:]:
             axes.remove()
         room = (width - _BESIDE_IN) / in_row, (height - _AROUND_IN) / rows
-        return cls(figure, list(grid[:count]), kind, in_row, room, own_x, own_y)
+        return cls(figure, list(grid[:count]), kind, in_row, room, own_x, own_y, size)
 
     @property
     def panel_in(self) -> tuple[float, float]:
         """The size of a figure of one panel with as much room, in inches."""
         return self.room_in[0] + _BESIDE_IN, self.room_in[1] + _BELOW_IN
+
+    def _rows(self) -> list[Sequence[Axes]]:
+        starts = range(0, len(self.panels), self.in_row)
+        return [self.panels[first : first + self.in_row] for first in starts]
+
+    def _raise_names(self) -> None:
+        """Put the names of the panels of a row as high as the marks above one of them need."""
+        from matplotlib.transforms import ScaledTranslation
+
+        for row in self._rows():
+            if above := max(map(room_above, row)):
+                raised = ScaledTranslation(0, above / 72, self.figure.dpi_scale_trans)
+                for axes in row:
+                    axes.title.set_transform(axes.title.get_transform() + raised)
 
     def finish(
         self,
@@ -97,8 +113,10 @@ class Grid:
             named.append((axes, x_title if is_last else "", y_title if is_titled else ""))
             handles, labels = axes.get_legend_handles_labels()
             lines |= dict(zip(labels, map(usual_line, handles), strict=True))
+        make_room_above(self.figure, self._rows(), self.size)
         across, up = self.room_in
         label_panels(self.figure, named, (across * 72, up * 72), self.kind, **texts)
+        self._raise_names()
         legend(self.figure, entries or lines, loc="outside upper center", title=lines_title)
 
 

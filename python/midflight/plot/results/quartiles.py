@@ -196,12 +196,13 @@ def mark_endless(
     ends: NDArray[Any],
     edge: float | NDArray[Any],
     look: Look,
-    arrow: Literal["up", "down"] = "up",
+    arrow: Literal["up", "down", "cross"] = "up",
     *,
     above_pt: float = 0.0,
+    size_pt: float = 6.0,
 ) -> None:
-    """Put an arrow at an edge of the axes where an upper quartile or an interval is endless, or so
-    much above it.
+    """Put an arrow, or a cross, at an edge of the axes where an upper quartile or an interval is
+    endless, or so much above it.
     """
     from matplotlib.transforms import Bbox, ScaledTranslation, TransformedBbox
 
@@ -213,8 +214,8 @@ def mark_endless(
             np.broadcast_to(edge, x.shape)[endless],
             transform=axes.transData + raised,
             linestyle="none",
-            marker=rf"$\{arrow}arrow$",
-            markersize=6,
+            marker="x" if arrow == "cross" else rf"$\{arrow}arrow$",
+            markersize=0.8 * size_pt if arrow == "cross" else size_pt,
             color=look.colour,
             clip_on=False,
             zorder=5,

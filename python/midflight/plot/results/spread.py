@@ -579,13 +579,14 @@ def _mark_same(groups: Sequence[Group], *, baseline: str) -> None:
 
 
 def _unmark_empty(data: Spread) -> None:
-    """Of lines without any value, such as those of runs that never finish, do not say that they are
-    the same.
+    """Of lines without any value do not say that they are the same; of times say that no run
+    finished.
     """
     groups = [group for one in data.panels or [data] for group in one.groups]
     having = {group.label for group in groups if any(known_of(cell) for cell in group.values)}
     for group in groups:
         group.same = group.same if group.label in having else ""
+        group.is_empty = data.is_time and group.label not in having
 
 
 def _places(data: Spread) -> tuple[list[float], list[float]]:

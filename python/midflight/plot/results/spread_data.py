@@ -56,6 +56,8 @@ class Group:
     unsure: list[bool] = field(default_factory=list)
     #: What it is the same as, everywhere: the label of an earlier group, or the baseline.
     same: str = ""
+    #: Of times: whether it has none, as no run finished.
+    is_empty: bool = False
     #: Of intervals: the number of samples, and of the values or pairs in their means.
     counts: list[tuple[int, int]] = field(default_factory=list)
     #: Of a comparison: how places without pairs are marked (`EMPTY_MARKS`), "" with pairs.
@@ -64,7 +66,7 @@ class Group:
     @property
     def named(self) -> str:
         """Its name in a legend."""
-        return named_alike(self.label, self.same)
+        return named_alike(self.label, self.same, is_empty=self.is_empty)
 
 
 @dataclass(frozen=True)
