@@ -370,6 +370,11 @@ def test_a_picture_of_opportunities_has_means_of_an_interval(tmp_path: Path) -> 
     (area,) = dict(zip(labels, handles, strict=True))["outage"].get_paths()
     ends = area.get_extents()
     assert (ends.x0, ends.x1) == pytest.approx((3, 4.001))
+    # A figure of a paper, or one with another title, says it above the rates.
+    for words, said in ((["--style", "paper"], 1), (["--title", "A drive"], 1), ([], 0)):
+        out = tmp_path / "a.svg"
+        assert main(["trace", "check", str(link), "--out", str(out), *words]) == 0
+        assert out.read_text().count(">means of 0.1 s<") == said
 
 
 def test_the_last_mean_of_opportunities_is_of_half_an_interval_or_more(tmp_path: Path) -> None:

@@ -274,9 +274,10 @@ def _draw(
     title = part_words(name, part, found["span_ns"]).replace("$", r"\$")
     both = ways(found, uplink).values()
     counted = [interval_ns(*one) for one in both if one[0]["opportunities_ns"]]
+    each = dict.fromkeys(f"{every / NS_PER_S:g} s" for every in counted)
+    means = f"means of {' and '.join(each)}" if counted else ""
     if counted:
-        means = dict.fromkeys(f"{every / NS_PER_S:g} s" for every in counted)
-        title += f", rates as means of {' and '.join(means)}"
+        title += f", rates as {means}"
     long = pauses(found["down"]["opportunities_ns"])
     given = dress["--title"]
     with chosen_style(dress["--style"], dress["--font"], suffix=suffix):
@@ -285,6 +286,8 @@ def _draw(
         elif is_paper():
             # Its caption says what it is.
             title = ""
+        else:
+            means = ""
         figure = recording_figure(
             found,
             drawn,
@@ -293,6 +296,8 @@ def _draw(
             size=dress["--size"],
             holes=found["holes"] + (uplink["holes"] if uplink else []),
             begins_s=part_begins_s(part),
+            # What the usual title has.
+            detail=means,
         )
         with open_result(Path(out), binary=True) as target:
             target.write(figure_bytes(figure, suffix))

@@ -79,7 +79,7 @@ _ARROW_OF = {"delay": "longest delay", "rtt": "longest sample"}
 CUT = "above the axis"
 #: The height of an arrowhead in points; those of a line that are nearer than this are one; and the
 #: size of the letters of their values, if there are no more than so many.
-_HEAD_PT, _JOINED_PT, _VALUE_PT, _MOST_VALUES = 3.6, 8.0, 5.5, 4
+_HEAD_PT, _JOINED_PT, _VALUE_PT, _MOST_VALUES = 3.6, 8.0, 6.5, 4
 #: How clear a value is of lines that go up beside its arrowhead, and how far it is moved for that.
 _CLEAR_PT, _MOST_BESIDE_PT = 1.5, 12.0
 #: The white rim of a value that is above lines.

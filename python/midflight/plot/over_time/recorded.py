@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from midflight.plot.common.figure import SMALL_PT, finish_panels
-from midflight.plot.common.style import COLUMN_IN, LINKS, Size, size_in, style
+from midflight.plot.common.style import COLUMN_IN, LINKS, Size, captioned, size_in, style
 from midflight.plot.over_time.followed import time_title
 from midflight.plot.over_time.holes import Followed, Hole
 from midflight.plot.over_time.room import OUTAGE, Room, draw_holes, shade_spans, show_time
@@ -56,11 +56,12 @@ def recording_figure(
     size: Size | None = None,
     holes: Sequence[tuple[int, int]] = (),
     begins_s: float = 0.0,
+    detail: str = "",
 ) -> Figure:
     """Return panels over time: steps of each direction, outages shaded, handovers as lines, times
     without rows (`holes`) hatched. The steps have gaps where nothing is known: in holes, and those
     of delays and losses also in outages. A part of a recording begins in it after `begins_s`
-    seconds.
+    seconds. `detail` stands above its rates.
 
     `title` may have mathematics, `size` is that of figures of runs. `rows` are what `found` has of
     each direction; what both directions have alike is drawn once.
@@ -104,6 +105,10 @@ def recording_figure(
                 top = max(top, *scaled)
             axes.set_ylim(0, 1.08 * top or 1.0)
             axes.set_ylabel(label)
+            if kind == "rate":
+                axes.set_title(
+                    captioned(detail), loc="right", fontsize=SMALL_PT, color="0.35", pad=2
+                )
             spans = [(start / NS_PER_S, until / NS_PER_S) for start, until in outages]
             shade_spans(axes, spans, OUTAGE, room)
             draw_holes(axes, missing, room)

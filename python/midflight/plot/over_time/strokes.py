@@ -61,12 +61,12 @@ _COUNTED: Sequence[tuple[Sequence[Draw], str]] = (
     (("unread",), "not read"),
     (("stalled",), "stalls"),
 )
-_COUNT_PT = 5.5
+_COUNT_PT = 7.0
 #: The group of these, and how far from them the title of an axis is in points.
 _COUNTS, _FROM_COUNTS_PT = "counts", 2.0
 #: They take no more than this share of the figure's width: whether parts are told apart, and named,
 #: and how timeouts that have fewer marks are called, in the order in which this is tried.
-_MOST_OF_WIDTH = 0.13
+_MOST_OF_WIDTH = 0.15
 _FORMS: Sequence[tuple[bool, bool, str]] = (
     (True, True, "{text} in {marks}"),
     (True, True, "{text}"),
