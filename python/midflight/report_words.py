@@ -57,7 +57,7 @@ def _spurious_words(found: Means) -> str:
     if not count:
         return ""
     if count == of:
-        return ", which was spurious" if of == 1 else ", all spurious"
+        return ", which was spurious" if of == 1 else f", {'both' if of == 2 else 'all'} spurious"
     return f", {count_words(count)} of them spurious"
 
 

@@ -24,6 +24,7 @@ from midflight.report_reasons import reasons_of
 from midflight.report_words import apart, happened, late_words, missed_words, unfinished
 from midflight.report_words import compared as compared_words
 from midflight.run_tables import RunSummary, is_requests, measures_of, rows, stacks_of
+from midflight.simulated import simulated_words
 
 if TYPE_CHECKING:
     from midflight._core import Plan
@@ -272,6 +273,7 @@ def report_html(outcome: Outcome | Mapping[str, Outcome], *, command: str = "") 
         .render(
             title=title_of(scenario, command),
             description=_description([one.plan for one in several.values()]),
+            simulated="" if scenario.get("title") else simulated_words(scenario, {}),
             scenario=scenario,
             made_by=stacks_of(scenario),
             links=link_cells(scenario["links"], has_rooms=True),

@@ -14,7 +14,7 @@ from midflight import Flow, Handoff, Link, Scenario
 from midflight.explain import explain_stall
 from midflight.explain.arrivals import RunEvents
 from midflight.explain.path import PathSamples
-from midflight.explain.recovery import Recovering, _race
+from midflight.explain.recovery import Recovering, _race, _two_digits
 from midflight.explain.regained import USED, regained
 from midflight.report_reasons import reasons_of
 from midflight.report_words import compared, happened
@@ -147,6 +147,11 @@ def test_flows_that_share_a_run_have_one_recovery() -> None:
     (line,) = found.recoveries
     assert line.count("all flows together used 80% of the link's rate") == 1
     assert not found.slowest
+    # Those of the other direction are no part of it.
+    flows = {**scenario.flows, "z": Flow(direction="up")}
+    both = Scenario(links=links, flows=flows, handoffs=scenario.handoffs, end="20 s")
+    (line,) = reasons_of({"": both.run()}, ["x", "y"]).recoveries
+    assert "; all downloads together used 80% of" in line
 
 
 def test_values_that_hardly_differ_are_the_same() -> None:
@@ -172,9 +177,18 @@ def test_calls_and_videos_are_compared_by_what_their_users_get() -> None:
 
 
 @pytest.mark.parametrize(
+    ("time_ns", "said"),
+    [(1_375_000_000, "1.4 s"), (8_156_000_000, "8.2 s"), (10_750_000_000, "11 s"), (S, "1 s")],
+)
+def test_times_of_means_that_overlap_have_two_digits(time_ns: int, said: str) -> None:
+    assert _two_digits(time_ns) == said
+
+
+@pytest.mark.parametrize(
     ("count", "spurious", "said"),
     [
         (7, 7, "; 7 timeouts, all spurious"),
+        (2, 2, "; 2 timeouts, both spurious"),
         (7, 2, "; 7 timeouts, 2 of them spurious"),
         (7, 0, "; 7 timeouts"),
         (1, 1, "; 1 timeout, which was spurious"),

@@ -199,6 +199,8 @@ def test_a_report_has_what_was_recorded_and_why_the_flow_stalled(tmp_path: Path)
     assert list(event_lines(found))[1].strip() == "10-13 s"
     html = report_html(Outcome.of(plan))
     assert "Recording of link cell" in html
+    # It has no title, so that its flows and links are named below the name of its file.
+    assert "<p>Flow it (unlimited, down); link cell (" in html
     (line,) = re.findall("<p>(In short: .* The longest stall lasted .*)</p>", html)
     assert "<code>cell</code> had no rate from 10\xa0s to 13\xa0s" in line
     # Lost packets are those of a link that loses them.

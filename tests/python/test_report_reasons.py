@@ -17,7 +17,7 @@ from midflight import Flow, Handoff, Link, Scenario
 from midflight.cli import main
 from midflight.explain import explain
 from midflight.explain.arrivals import RunEvents
-from midflight.explain.limits import _losses, _still_share
+from midflight.explain.limits import _losses, _still_share, long_uses
 from midflight.explain.path import Passing, PathSamples
 from midflight.explain.playback import playback_stalls
 from midflight.explain.recovery import MOST_EVENTS
@@ -259,6 +259,13 @@ def test_a_small_receive_window_is_probably_the_limit() -> None:
         "segments were in flight"
     ) in said
     assert "receiver" not in limit_in(Scenario(**how))
+
+
+def test_of_many_short_uses_only_the_longest_has_a_limit() -> None:
+    path = SimpleNamespace(
+        used=[(at, at + 1 + (at == 4), "a" if at % 2 else "b") for at in range(9)]
+    )
+    assert [one for _, one in long_uses(cast("PathSamples", path), (0, 10))] == [(4, 6)]
 
 
 def test_each_link_that_is_used_for_long_has_its_limit() -> None:

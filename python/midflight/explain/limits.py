@@ -212,15 +212,13 @@ def long_uses(path: PathSamples, span: tuple[int, int]) -> list[tuple[str, tuple
     ]
     if len({name for *_, name in used}) < 2:
         return [("", span)]
-    longest = max(end - begin for begin, end, _ in used)
-    least = min(_LONG * (span[1] - span[0]), longest)
+    long = [one for one in used if one[1] - one[0] >= _LONG * (span[1] - span[0])]
     found = []
-    for begin, end, name in used:
-        if end - begin >= least:
-            # A flow may open long after the start of the run.
-            part, length = (f"{(b - a) / 1e9:.3g} s" for a, b in ((begin, end), span))
-            on = f"from {to_ms(begin)} to {to_ms(end)} on {link_text(name)}"
-            found.append((f"for {part} of its {length}, {on}", (begin, end)))
+    for begin, end, name in long or [max(used, key=lambda one: one[1] - one[0])]:
+        # A flow may open long after the start of the run.
+        part, length = (f"{(b - a) / 1e9:.3g} s" for a, b in ((begin, end), span))
+        on = f"from {to_ms(begin)} to {to_ms(end)} on {link_text(name)}"
+        found.append((f"for {part} of its {length}, {on}", (begin, end)))
     return found
 
 

@@ -90,7 +90,7 @@ def slow_recovery(one: Recovering) -> str:
         return said
     if slowest[3].within_ns is None:
         return f"{said}; after the {slowest[2].text} it {slowest[3].words}{slowest[3].means}"
-    return f"{said}; it took longest after the {slowest[2].text}: {to_ms(slowest[1])}"
+    return f"{said}; it took longest after the {slowest[2].text}: {_two_digits(slowest[1])}"
 
 
 def _told(flows: Sequence[Recovering]) -> list[tuple[_Event, int | None]]:
@@ -186,8 +186,14 @@ def _line(
     }
     for one, back in together.values():
         whose = f"with {one.label}, " if len(together) > 1 else ""
-        said.append(f"{whose}all flows together {back.words}{back.means}")
+        said.append(f"{whose}{_all_flows(one)} together {back.words}{back.means}")
     return f"{event.text[0].upper()}{event.text[1:]}{event.gap}: {'; '.join(said)}"
+
+
+def _all_flows(one: Recovering) -> str:
+    """What all flows of a run in the direction of one are called."""
+    ways = {flow["direction"] for flow in one.run.flows.values() if flow["moves"]}
+    return "all flows" if len(ways) == 1 else f"all {one.run.flows[one.flow]['direction']}loads"
 
 
 def _first_words(event: _Event, one: Recovering, first: int | None) -> str:
@@ -255,9 +261,15 @@ def _regained(event: _Event, until: int | None, one: Recovering) -> _Again | Non
         words = f"used at most {found.most:.0%} of the link's rate until {end}"
         return _Again(None, last, words, several, means, len(moving) > 1)
     within = round(found.after_ns + found.over_ns)
-    several = f"within {to_ms(within)}"
+    several = f"within {_two_digits(within)}"
     words = f"used {USED:.0%} of the link's rate {several} {event.since}"
     return _Again(within, last, words, several, means, len(moving) > 1)
+
+
+def _two_digits(time_ns: int) -> str:
+    """A time within which something is done, to two digits: means that overlap tell no more."""
+    step = 10 ** max(0, len(str(time_ns)) - 2)
+    return to_ms(-(-time_ns // step) * step)
 
 
 def _first_new(event: _Event, one: Recovering) -> int | None:
