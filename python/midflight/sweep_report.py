@@ -326,11 +326,13 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
     from midflight.plot.common.style import SERIES, figure_bytes, labelled
     from midflight.plot.results.axis import axis_data, axis_figure
     from midflight.plot.results.heatmaps import shared_layout
+    from midflight.plot.results.median_panels import are_panels
     from midflight.plot.results.paired import lacks_pairs, paired_maps, paired_shown, separated_axes
     from midflight.plot.results.pooled import pooled_axes
+    from midflight.plot.results.rows import measured_flows
     from midflight.plot.results.spread import spread_figure, spread_of
     from midflight.plot.results.tables import only_rows, read_columns
-    from midflight.plot.usual import after_handoff, free_axes, usual_by
+    from midflight.plot.usual import after_handoff, free_axes, usual_by, with_flows
     from midflight.sweep_results import is_sample
 
     metric, compared_in_pairs = summary.metric, summary.comparison_columns()
@@ -342,17 +344,15 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
     free.sort(key=lambda key: key not in apart and not is_sample(key))
     x = next(iter(free), asked.compare or next(iter(asked.axes)))
     by = [asked.compare] if asked.compare is not None else usual_by(apart, None, {x})
-    several_flows = len({*columns["flow"]}) > 1
-    if several_flows:
-        by = ["flow", *by]
+    flows = {"flow": measured_flows(every_flow, metric, {})}
+    by = with_flows(by, [], {**asked.axes, **flows}, is_cdf=True)
     of = labelled(column_name(metric))
-    if len(by) > 1 and _lines(columns, by) > len(SERIES):
-        # Values that are compared are not pooled: the figures are of one flow.
-        first = str(columns["flow"][0])
-        some = (row for row, one in enumerate(columns["flow"]) if one == first)
-        columns, by = only_rows(columns, some), by[1:]
-        of = f"{of} of {first}"
-    if _lines(columns, by) > len(SERIES):
+    if len(flows["flow"]) > 1 and "flow" not in by:
+        # Flows are not taken together: the figures are of one of many.
+        first = flows["flow"][0]
+        some = (row for row, one in enumerate(columns["flow"]) if str(one) == first)
+        columns, of = only_rows(columns, some), f"{of} of {first}"
+    if _lines(columns, by) > len(SERIES) and not are_panels(_keys(columns, by)):
         by = []
 
     def image(figure: Any) -> str:
@@ -401,9 +401,9 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
     if paired is None and mapped is not None:
         yield drawn.pop(0)
     lines = [one for one in by if one != x]
-    if not several_flows and asked.compare is not None:
+    if asked.compare is not None:
         # Other settings have lines, too, while these can be told apart.
-        lines = usual_by(apart, asked.compare, {x})
+        lines = with_flows(usual_by(apart, asked.compare, {x}), [], {**asked.axes, **flows})
     # What would pool settings that the tables separate is left out: the maps tell them apart.
     pooled = {name for name, _ in pooled_axes(columns, metric, {x, *lines}, {})}
     if x != "flow" and not pooled & {*summary.by}:
@@ -483,7 +483,12 @@ def _most_runs(columns: Columns, names: Sequence[str]) -> int:
     return max(each.values(), default=0)
 
 
+def _keys(columns: Columns, by: Sequence[str]) -> list[tuple[str, ...]]:
+    """The values of columns that tell lines apart, those of each line."""
+    each = zip(*(columns[name] for name in by), strict=True) if by else [()]
+    return list({tuple(map(str, one)): None for one in each})
+
+
 def _lines(columns: Columns, by: Sequence[str]) -> int:
     """How many lines there would be."""
-    each = zip(*(columns[name] for name in by), strict=True) if by else [()]
-    return len({*map(tuple, each)})
+    return len(_keys(columns, by))

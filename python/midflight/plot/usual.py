@@ -38,6 +38,7 @@ __all__ = [
     "usual_rows",
     "usual_shown",
     "which_after",
+    "with_flows",
 ]
 
 #: The panels of a run whose links follow recordings.
@@ -137,6 +138,9 @@ def usual_shown(
     elif x is None:
         places = _best_first(axes, compare, apart or (), pools=has_by or kind == "heatmap")
         x = next((key for key in places if key != y), None)
+    is_one = has_by or "flow" in (x, y, *fixed)
+    columns = {} if is_one else columns_of(source, value)
+    flows = measured_flows(columns, value, kept_values(columns, where))
     if kind == "heatmap":
         # A compared setting is rather a side of the map than pooled.
         places = [key for key in free_axes(axes, compare) if not is_sample(key)]
@@ -144,6 +148,8 @@ def usual_shown(
         y = y or next((key for key in places if key != x), None)
         if not has_by:
             by = usual_maps(axes, compare, {x, y})
+            if 1 < len(flows) * prod(len(axes[key]) for key in by) <= MOST_MAPS and len(flows) > 1:
+                by = [*by, "flow"]
     elif not has_by:
         from midflight.plot.results.median_panels import MOST_PANELS
 
@@ -159,13 +165,7 @@ def usual_shown(
             # So has the axis of medians, of several runs each.
             wanted = [*by, across, *panels]
             panels = wanted[len(by) :] if has_room([len(axes[key]) for key in wanted]) else panels
-        by = [*by, *panels]
-        is_one = x == "flow" or "flow" in fixed
-        flows = [] if is_one else measured_flows(columns_of(source, value), value, {})
-        lines = prod(len(axes[key]) for key in by)
-        if 1 < len(flows) * lines <= MOST_LINES and len(flows) > 1:
-            # What they measure differs, as their sizes and their links do.
-            by = ["flow", *by]
+        by = with_flows(by, panels, {**axes, "flow": flows}, is_cdf=kind == "cdf")
     if has_by and by and compare is not None and compare not in (x, y, *by):
         columns = columns_of(source, value)
         pooled = pooled_axes(columns, value, {x, y, *by}, kept_values(columns, where))
@@ -451,6 +451,38 @@ def _check_are_apart(
             value=None,
             accepted=f"columns with up to {_MOST_APART} combinations of values",
         )
+
+
+def with_flows(
+    by: Sequence[str],
+    panels: Sequence[str],
+    values: Mapping[str, Sequence[str]],
+    *,
+    is_cdf: bool = False,
+) -> list[str]:
+    """Return the columns that tell lines apart `by` these, and by `panels` of the last one, with
+    that of flows if there are few: what they measure differs, as their sizes and their links do.
+    `values` are those of all columns.
+
+    If the flows have no room as lines of a panel, each has a panel, and settings that would have
+    some are pooled.
+    """
+    from midflight.plot.results.median_panels import MOST_PANELS
+    from midflight.plot.results.shares import has_room
+
+    def count(*names: str) -> int:
+        return prod(len(values[name]) for name in names)
+
+    def fits(*names: str) -> bool:
+        return has_room([len(values[name]) for name in names])
+
+    flows = count("flow")
+    if not 1 < flows <= MOST_PANELS:
+        return [*by, *panels]
+    if count("flow", *by) <= MOST_LINES:
+        found = ["flow", *by, *panels]
+        return found if not is_cdf or fits(*found) else ["flow", *by]
+    return [*by, *(panels if is_cdf and fits(*by, *panels, "flow") else ()), "flow"]
 
 
 def usual_maps(

@@ -1,0 +1,70 @@
+"""Figures and reports of a sweep tell a few flows apart, which differ in what they measure."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from midflight import Sweep
+from midflight.cli import main
+from midflight.plot.usual import Shown, usual_shown, with_flows
+from midflight.sweep_report import sweep_figures
+from midflight.sweep_summary import Summary
+
+SCHEME, AT = "flows.page.scheme", "handoffs.0.at"
+FLOWS = {"film", "page", "backup"}
+
+
+@pytest.fixture(scope="module")
+def household(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three flows with three schemes of one of them: more lines than a panel has."""
+    folder = tmp_path_factory.mktemp("flows") / "out"
+    axes = [f"--axis={SCHEME}=sack,enhanced,rlci", f"--axis={AT}=1.5s,2s,2.5s"]
+    words = ["sweep", "household", *axes, "--set", "end=6s", "--compare", SCHEME]
+    assert main([*words, "--out", str(folder)]) == 0
+    return folder
+
+
+@pytest.mark.parametrize("kind", ["median", "box", "cdf", "heatmap"])
+def test_flows_are_not_taken_together(
+    household: Path, tmp_path: Path, kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "x.csv"
+    words = ["plot", str(household), "--kind", kind, "--out", str(tmp_path / "x.png")]
+    assert main([*words, "--csv", str(table)]) == 0
+    assert "taken together" not in capsys.readouterr().err
+    with table.open(newline="") as file:
+        rows = [*csv.DictReader(file)]
+    # They are named in the rows, as lines, panels or maps.
+    assert all(FLOWS & {*row.values()} for row in rows)
+    assert {flow for row in rows for flow in FLOWS & {*row.values()}} == FLOWS
+
+
+def test_flows_are_panels_if_lines_have_no_room(household: Path) -> None:
+    shown = usual_shown(household, "median", Shown(None, None, None, ()), has_by=False)
+    assert list(shown.by) == [SCHEME, "flow"]
+    kept = {"flow": ["film", "page"]}
+    shown = usual_shown(household, "median", Shown(None, None, None, ()), has_by=False, where=kept)
+    assert list(shown.by) == ["flow", SCHEME]
+
+
+def test_settings_have_panels_only_beside_few_flows() -> None:
+    values = {"scheme": "abc", "rate": "12", "flow": "xy"}
+    assert with_flows(["scheme"], ["rate"], values) == ["flow", "scheme", "rate"]
+    values["flow"] = "xyz"
+    assert with_flows(["scheme"], ["rate"], values) == ["scheme", "flow"]
+    # Shares have panels for two columns.
+    assert with_flows(["scheme"], ["rate"], values, is_cdf=True) == ["scheme", "rate", "flow"]
+    values["flow"] = "x" * 20
+    assert with_flows(["scheme"], ["rate"], values) == ["scheme", "rate"]
+
+
+def test_figures_of_a_report_have_all_flows(household: Path) -> None:
+    asked = Sweep.read(household)
+    figures = [*sweep_figures(asked, household, Summary.of(asked, household))]
+    captions = [one["caption"] for one in figures]
+    # No flow is left out, nor stands for the others.
+    assert not any(f" of {flow}" in one for one in captions for flow in FLOWS if "med" not in one)
+    assert len(figures) >= 3
