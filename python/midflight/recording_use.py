@@ -37,7 +37,7 @@ def recording_tables(outcome: Outcome) -> list[dict[str, Any]]:
         part = part_words("the recording", links[name]["trace"], found["span_ns"])
         uses = None if found_uses is None else found_uses.get(name, [])
         used = ""
-        cells, lines = value_cells(found, uplink), list(event_lines(found, uplink))
+        cells, lines = value_cells(found, uplink), list(event_lines(found, uplink, is_of_run=True))
         if uses == []:
             used = "the link is not used, and the numbers are of all of it"
         elif uses is not None and not _is_whole(uses, found):
@@ -174,7 +174,7 @@ def _event_lines(found: Recording, uplink: Recording | None, uses: Spans) -> Ite
     handovers = [one for one in found["handovers"] if any(b <= one[0] < e for b, e in spans)]
     cut = _cut(outages(found), spans)
     part: Any = {**found, "down": nothing, "up": nothing, "outages": cut, "handovers": handovers}
-    yield from event_lines(part)
+    yield from event_lines(part, is_of_run=True)
 
 
 def _pause_line(name: str, way: RecordedWay, spans: Spans) -> Iterator[str]:

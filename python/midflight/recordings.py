@@ -120,8 +120,12 @@ def value_cells(found: Recording, uplink: Recording | None = None) -> list[list[
     return rows
 
 
-def event_lines(found: Recording, uplink: Recording | None = None) -> Iterator[str]:
-    """Yield sentences on outages and handovers."""
+def event_lines(
+    found: Recording, uplink: Recording | None = None, *, is_of_run: bool = False
+) -> Iterator[str]:
+    """Yield sentences on outages and handovers; of those that a run follows not what else it
+    could do.
+    """
     for name, (way, _) in ways(found, uplink).items():
         if way["opportunities_ns"]:
             yield _pause(name, way["opportunities_ns"])
@@ -129,7 +133,8 @@ def event_lines(found: Recording, uplink: Recording | None = None) -> Iterator[s
     if without:
         took = sum(until - start for start, until in without) / NS_PER_S
         longest = max(until - start for start, until in without) / NS_PER_S
-        fate = "lost" if found["drops"] else 'held (or lost, with outage = "drop")'
+        held = "held" if is_of_run else 'held (or lost, with outage = "drop")'
+        fate = "lost" if found["drops"] else held
         yield (
             f"outages: {len(without)}, {took:.4g} s in all, the longest {longest:.4g} s; packets "
             f"are {fate}"

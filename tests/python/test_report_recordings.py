@@ -187,7 +187,7 @@ def test_the_table_of_a_recording_is_of_the_time_in_which_the_link_is_in_use() -
     (row,) = cell["cells"][1:]
     # 10 s of 10, 2 s of none, 8 s of 20, and 10 s of 5.
     assert list(map(float, row[2:5])) == [0, pytest.approx(310 / 30, abs=1e-3), 20]
-    assert cell["lines"][0].startswith("outages: 1, 2 s in all, ")
+    assert cell["lines"][0] == "outages: 1, 2 s in all, the longest 2 s; packets are held"
     assert cell["lines"][1] == "10-12 s"
     assert spare["used"].startswith("the link is not used")
     assert spare["lines"][0].startswith("outages: 2, ")
