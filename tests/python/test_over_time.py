@@ -536,7 +536,8 @@ def test_a_panel_without_values_becomes_a_note(
     assert main(words) == 0
     why = "rates: sack (CUBIC): no pacing rate and no samples of the delivery rate (BBR has both)"
     assert f"note: {why}\n" in capsys.readouterr().err
-    assert why in out.read_text()
+    # Above another panel it would look like a part of that.
+    assert f"not drawn: {why}" in out.read_text()
     # What there is at other times has another reason.
     with pytest.raises(midflight.MidflightError, match=re.escape("from 1 s to 1.0001 s")):
         shown_panels(watch(moving()), ["rtt"], 1.0, 1.0001)
@@ -705,3 +706,29 @@ def test_names_beside_segments_and_lines_need_no_legend() -> None:
     assert [bool(one) for one in ends] == [False, True, False, True]
     words = {text.get_text() for text in figure.legends[0].get_texts()}
     assert words.isdisjoint({"cwnd", "ssthresh", "RTO", "RTT sample"})
+
+
+def test_a_pipe_that_would_be_a_comb_is_a_mean_with_a_band() -> None:
+    runs = watch("ferry", kinds=["pipe", "cwnd"])
+    _, (pipe, cwnd) = shown_panels(runs, ["pipe", "cwnd"])
+    assert pipe.detail == "means of 1 s, band: smallest to largest"
+    assert cwnd.detail == "pipe: means of 1 s"
+    (line,) = (one for one in pipe.curves if one.draw == "steps")
+    (area,) = (one for one in cwnd.curves if one.draw == "area")
+    assert line.low is not None
+    assert line.high is not None
+    assert area.low is None
+    assert area.value.tolist() == line.value.tolist()
+    # All steps are within the band.
+    steps = runs[0].flows[0].pipe
+    at = np.linspace(0.1, 89.9, 997)
+    true = steps.value[np.searchsorted(steps.time_ns / 1e9, at, side="right") - 1]
+    places = np.searchsorted(line.time_s, at, side="right") - 1
+    assert (line.low[places] <= true).all()
+    assert (true <= line.high[places]).all()
+    late = at > 70
+    assert np.ptp(line.value[places][late]) < 0.2 * np.ptp(true[late])
+    # One that can be followed is exact.
+    _, (exact,) = shown_panels(watch("bufferbloat", kinds=["pipe"]), ["pipe"])
+    assert all(one.low is None for one in exact.curves)
+    assert exact.detail == ""

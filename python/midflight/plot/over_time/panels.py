@@ -404,7 +404,7 @@ def _figure(
     has_band = any(one.link for one in stretches) and has_changes(each, window)
     band_in = has_band * band_height(len(each))
     # Of a panel without values stands above the others why there are none.
-    lacks = [why for panel in panels if not panel.curves for why in panel.lacks]
+    lacks = [f"not drawn: {why}" for panel in panels if not panel.curves for why in panel.lacks]
     if any(run.holes for run in runs) and not _holes(runs):
         lacks.append("times without rows are not hatched, as they differ between the runs")
     if company := in_common(runs):

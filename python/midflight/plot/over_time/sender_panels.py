@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,8 @@ _MOST_SWINGS = 60
 _RARE, _INSTANTS = 0.05, 1000
 #: The looks of medians of samples beside a single line, whichever is free: in grey they are light.
 _OF_SAMPLES = (1, 6)
+#: A single line is a comb if in so many intervals it goes up and down by this share of its values.
+_MOST_COMBED, _OF_COMB = 15, 0.2
 #: A window from which on it has no limit.
 _UNLIMITED = 2**30
 #: Values of steps in an interval of which medians are taken.
@@ -135,11 +138,13 @@ def _of_segments(runs: Sequence[WatchedRun]) -> str:
 
 def cwnd_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
     curves, behind = [], []
-    alone = is_alone(runs)
-    for _, flow, how in each_line(runs):
+    alone, has_means = is_alone(runs), False
+    for run, flow, how in each_line(runs):
         if alone:
             aux: dict[str, Any] = {"flow": flow.flow, "scheme": flow.label}
-            behind.append(Curve("pipe", "area", *_steps_in(flow.pipe, window, flow), **aux))
+            pipe = Curve("pipe", "area", *_steps_in(flow.pipe, window, flow), **aux)
+            behind.append(_combed(pipe, _edges_of(run, flow, pipe, window, interval)))
+            has_means = behind[-1] is not pipe
             steps = _steps_in(flow.steps("ssthresh"), window, flow)
             # Without a loss there is none, which senders write as a very large number.
             known = np.where(steps[1] < _UNLIMITED, steps[1], np.nan)
@@ -150,8 +155,20 @@ def cwnd_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interval
         behind += timeouts(flow, curves[-1], window, alone=alone)
     curves, said = _calmed(runs, curves, window, interval)
     shown = [one for one in (*curves, *behind) if len(one.time_s)]
-    detail = "; ".join(filter(None, (_of_segments(runs), said)))
+    of_pipe = f"pipe: means of {seconds_text(interval)}" if has_means else ""
+    detail = "; ".join(filter(None, (_of_segments(runs), said, of_pipe)))
     return Panel("cwnd", "cwnd (segments)", "segments", shown, detail)
+
+
+def _edges_of(
+    run: WatchedRun, flow: History, line: Curve, window: tuple[float, float], interval: float
+) -> Values:
+    """The edges of the intervals in which a line of a flow has values."""
+    if not len(line.time_s):
+        return np.empty(0)
+    edges = bin_edges(window, interval, flow.end_ns / NS_PER_S, run.cuts)
+    found: Values = np.unique(np.clip(edges, line.time_s[0], line.time_s[-1]))
+    return found
 
 
 def _calmed(
@@ -168,11 +185,32 @@ def _calmed(
     found = []
     for (run, flow, _), line in zip(each_line(runs), lines, strict=True):
         if len(line.time_s):
-            edges = bin_edges(window, interval, flow.end_ns / NS_PER_S, run.cuts)
-            edges = np.unique(np.clip(edges, line.time_s[0], line.time_s[-1]))
-            line = averaged(line, edges)
+            line = averaged(line, _edges_of(run, flow, line, window, interval))
         found.append(line)
     return found, f"means of {seconds_text(interval)}"
+
+
+def _combed(line: Curve, edges: Values) -> Curve:
+    """A single line of steps, or, if it goes up and down in many of the intervals with these edges,
+    means of these, with a band from the smallest to the largest value: a comb has no line that one
+    can follow.
+    """
+    if len(edges) < 2 or not len(line.time_s):
+        return line
+    places = np.searchsorted(line.time_s, edges, side="right")
+    low, high, swung = [], [], 0
+    least = _OF_COMB * float(np.ptp(line.value))
+    for first, last in pairwise(places.tolist()):
+        part = line.value[max(0, first - 1) : max(first, last, 1)]
+        low.append(part.min())
+        high.append(part.max())
+        span = high[-1] - low[-1]
+        swung += bool(span > least and np.abs(np.diff(part)).sum() > 1.5 * span)
+    if swung <= _MOST_COMBED:
+        return line
+    found = averaged(line, edges)
+    ends: dict[str, Any] = {"low": np.array([*low, low[-1]]), "high": np.array([*high, high[-1]])}
+    return replace(found, of_intervals=True, **(ends if line.draw == "steps" else {}))
 
 
 def pipe_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
@@ -182,6 +220,12 @@ def pipe_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interval
         curves.append(Curve(draw="steps", time_s=steps[0], value=steps[1], **how))
         marks += timeouts(flow, curves[-1], window, alone=is_alone(runs))
     curves, said = _calmed(runs, curves, window, interval)
+    if is_alone(runs):
+        ((run, flow, _),) = each_line(runs)
+        line = _combed(curves[0], _edges_of(run, flow, curves[0], window, interval))
+        if line is not curves[0]:
+            curves = [line]
+            said = f"means of {seconds_text(interval)}, band: smallest to largest"
     detail = "; ".join(filter(None, (_of_segments(runs), said)))
     return Panel("pipe", "Pipe (segments)", "segments", [*curves, *marks], detail)
 
