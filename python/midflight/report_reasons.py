@@ -42,7 +42,10 @@ def reasons_of(outcomes: Mapping[str, Outcome], names: Sequence[str]) -> Reasons
         setup = outcome.plan.setup(0)
         run = RunEvents(setup)
         scenario = json.loads(outcome.plan.canonical)
-        is_alone = not any(link.get("cross") for link in scenario["links"].values())
+        # Flows of other nodes in a cell share its link, too.
+        is_alone = all(one["moves"] for one in run.flows.values()) and not any(
+            link.get("cross") for link in scenario["links"].values()
+        )
         own = [row for row in rows(outcome.flows) if row["run"] == 0 and row["flow"] in names]
         own = [row for row in own if not is_requests(row)]
         phases = [row for row in rows(outcome.phases) if row["run"] == 0]

@@ -261,6 +261,15 @@ def test_a_small_receive_window_is_probably_the_limit() -> None:
     assert "receiver" not in limit_in(Scenario(**how))
 
 
+def test_a_link_that_other_nodes_share_is_not_called_unused() -> None:
+    """Three downloads in the cell have the rest of its rate."""
+    found = reasons_of({"": Scenario.read("busy-cell").run()}, ["mine"])
+    assert not [what for *_, what in found.limits if "congestion window was the limit" in what]
+    assert not found.slowest
+    assert found.recoveries
+    assert "of the link's rate" not in found.recoveries[0]
+
+
 def test_of_many_short_uses_only_the_longest_has_a_limit() -> None:
     path = SimpleNamespace(
         used=[(at, at + 1 + (at == 4), "a" if at % 2 else "b") for at in range(9)]
