@@ -473,7 +473,7 @@ def test_the_legend_has_a_picture_of_each_mark(opened: Page) -> None:
     above, below = legend(opened)
     for mark in ("segment sent", "sent again", "ACK", "lost", "link in use", "no link", "notice"):
         assert mark in above
-    assert "RTOfirst retransmission after a timeout" in above
+    assert "RTOsent again after a timeout" in above
     for mark in ("cwnd", "timeout", "order of a policy"):
         assert mark in below
     # Of three lines ssthresh and flight would hide the windows.
@@ -752,7 +752,7 @@ def test_outages_of_a_recording_are_shaded(browser: Browser, tmp_path: Path) -> 
     )
     page = Page(browser, plot_page(one, tmp_path / "outage.html"))
     assert page.drawn()["outages"] == [[1_000_000_000, 2_000_000_000]]
-    assert "outage: the recording has a rate of 0" in legend(page)[0]
+    assert "outage (rate of 0)" in legend(page)[0]
     pixel = "[...document.getElementById('graph').getContext('2d').getImageData"
     scale = page.run("window.devicePixelRatio")
 
@@ -772,3 +772,19 @@ def test_outages_of_a_recording_are_shaded(browser: Browser, tmp_path: Path) -> 
     page.run("document.getElementById('graph').focus()")
     browser.press("H")
     assert page.run("document.getElementById('status').textContent") == "outage at 1.000000 s"
+
+
+def test_the_legend_explains_names_only_while_they_are_drawn(
+    browser: Browser, tmp_path: Path
+) -> None:
+    page = Page(browser, plot_page("ferry", tmp_path / "ferry.html"))
+    page.drawn()
+    shown = "[...document.querySelectorAll('#marks [data-mark=RTO]')].map(o => o.style.display)"
+    states: list[bool] = []
+    for view in ("0, 90e9, 0, 1e6", "39e9, 46e9, 0, 1e6"):
+        page.run(f"midflight.look({view})")
+        page.drawn()
+        is_drawn = page.run("midflight.named().some(one => one.text === 'RTO')")
+        states.append(is_drawn)
+        assert page.run(shown) == ["" if is_drawn else "none"], view
+    assert False in states

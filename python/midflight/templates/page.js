@@ -306,7 +306,14 @@ function packets(run) {
 
 let named = [];
 /** Writes timeouts and fast retransmits beside their segments. */
-function names() { named = Names.write(passed, chosen(), moments(), Y); }
+function names() {
+  named = Names.write(passed, chosen(), moments(), Y);
+  tellNames();
+}
+/** The legend explains only names that are drawn. */
+function tellNames() {
+  for (const one of document.querySelectorAll("#marks [data-mark=RTO], #marks [data-mark=FR]")) one.style.display = named.some(name => name.text === one.dataset.mark) ? "" : "none";
+}
 
 /** Where all packets of a thinned run are there. */
 function nearBars() {

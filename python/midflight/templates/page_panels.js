@@ -236,18 +236,18 @@ function sample(mark, icon, shape) {
  * explained once.
  */
 function legend(runs, panels, { icon, shape, of, differ, hasBars, words }) {
-  const several = shape === "circle" && runs.length > 1;
   const some = of => runs.some(of), moment = kind => some(run => run.moments.some(m => m[1] === kind));
-  const above = [["shape", several ? "segment sent (shape and colour: those of the line)" : "segment sent"], ["again", "sent again", some(run => run.copies.size)],
+  const above = [["shape", "segment sent"], ["again", "sent again", some(run => run.copies.size)],
     ["dash", "ACK"], ...Events.LOSSES.map(one => [one, words[one], some(run => Events.lost(run, one))]), ["marked", words.marked, some(run => run.marked.t.length)],
     ["tick", "handover in the recording", some(run => run.path.handovers.length)],
     ["made", "link in use from here", moment("make")], ["unlinked", "link lost", moment("break")], ["gap", "no link", !differ && moment("break")],
-    ["outage", "outage: the recording has a rate of 0", !differ && some(run => run.outages.length)],
+    ["outage", "outage (rate of 0)", !differ && some(run => run.outages.length)],
     ["lacking", "no rows in the recording", Path.holes(runs).length > 0],
-    ["lacks", "outage of the line of this colour", hasBars], ["RTO", "first retransmission after a timeout", some(run => run.timeouts.length)],
-    ["FR", "fast retransmit", some(run => run.notes.some(n => n[1] === "fast_retransmit"))], ["noticed", "notice to the sender", moment("notice")],
-    ["near", "all packets are there", some(run => run.near.length)]];
-  const spans = all => all.filter(([, , there]) => there === undefined || there).map(([mark, text]) => `<span>${sample(mark, icon, shape)}${escaped(text)}</span>`);
+    ["lacks", "outage of a line", hasBars], ["noticed", "notice to the sender", moment("notice")], ["near", "all packets are there", some(run => run.near.length)],
+    // They stand last, as they are shown only while such a name is drawn.
+    ["RTO", "sent again after a timeout", some(run => run.timeouts.length)],
+    ["FR", "fast retransmit", some(run => run.notes.some(n => n[1] === "fast_retransmit"))]];
+  const spans = all => all.filter(([, , there]) => there === undefined || there).map(([mark, text]) => `<span data-mark="${mark}">${sample(mark, icon, shape)}${escaped(text)}</span>`);
   const below = panels.flatMap(({ name, own, alone, has, marks }) => [...(name ? [`<i>${escaped(name)}:</i>`] : []),
     ...own.map(([picture, text]) => `<span>${picture}${escaped(text)}</span>`),
     ...spans(marks.map(([mark, text, there]) => [mark, text.replace("{of}", of && ` (${of})`), !there || some(run => has(run) && there(run, alone))]))]);
