@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from midflight.sweep_results import compare
+from midflight.sweep_where import where_words
 from midflight.sweep_words import all_of, direction_of, is_no_other, side_of
 
 if TYPE_CHECKING:
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["best_lines"]
 
-#: With so many pairs in which only the same one of two finishes, a sign test has p < 0.05.
-_LEAST_APART = 6
+#: The chance of a sign test below which a difference is clear.
+_CHANCE = 0.05
 #: Values that a sentence names; more are counted.
 _MOST_NAMED = 4
 
@@ -36,6 +37,9 @@ class _First(NamedTuple):
     best: tuple[str, ...]
     near: tuple[str, ...]
     others: tuple[str, ...]
+    #: The values of the other axes, and without a best one why it has none.
+    point: tuple[str, ...] = ()
+    why: str = ""
 
     @property
     def is_clear(self) -> bool:
@@ -73,7 +77,8 @@ def best_lines(summary: Summary) -> Iterator[str]:
         if not every:
             continue
         found = [_first(groups, place, way.sign, summary, has_intervals=told) for groups in every]
-        said = _best(found, way, has_intervals=told)
+        said = _best(found, way, has_intervals=told, axes=summary.others)
+        said += _pooled(summary) if any(one.best for one in found) else ""
         # A name is at the beginning as it is everywhere, without a capital.
         is_name = any(one.best and said.startswith(f"{one.best[0]} ") for one in found)
         # What is near because few of its runs finish, or none, is not alike.
@@ -149,7 +154,27 @@ def _first(
     is_first = all(sign * (_mean(first) - mean) >= 0 for mean in means if math.isfinite(mean))
     is_known = bool(others) and math.isfinite(_mean(first)) and (is_first or not near)
     best = tuple(names[one] for one in (value, *same)) if is_known else ()
-    return _First(best, near, others)
+    ends = "finished" if summary.metric.endswith("_ns") else "has a value"
+    why = "which one is best is open"
+    if not any(map(math.isfinite, means)):
+        why = f"no run {ends}"
+    elif not others:
+        why = "all are the same"
+    point = (*groups[0].values[:place], *groups[0].values[place + 1 :])
+    return _First(best, near, others, point, "" if best else why)
+
+
+def _pooled(summary: Summary) -> str:
+    """The settings, no samples, over which a verdict is."""
+    from midflight.plot.common.names import plural_name
+    from midflight.plot.common.style import labelled
+    from midflight.plot.results.unfinished import joined
+    from midflight.sweep_results import is_sample
+
+    axes = {key: len(values) for key, values in summary.asked.axes.items() if len(values) > 1}
+    pooled = [key for key in axes if key not in summary.by and not is_sample(key)]
+    named = [f"{axes[key]} {labelled(plural_name(key))}" for key in pooled]
+    return f" (pooled over {joined(named)})" if named else ""
 
 
 def _mean(one: Group) -> float:
@@ -167,56 +192,108 @@ def _is_behind(one: Comparison, sign: int, summary: Summary, *, has_intervals: b
     """Whether a value is clearly worse than the one that may be the best, its baseline, which has
     a result in each pair. A transfer that is not done took longer than one that is.
     """
+    is_time = sign < 0 and summary.metric.endswith("_ns")
+    if is_time and one.value_missing:
+        # Pairs in which both finished count against it, whichever of the two was faster.
+        alone, other = one.left_out - one.baseline_missing, one.left_out - one.value_missing
+        if _is_no_chance(alone, other + one.pairs):
+            return True
     if one.baseline_missing or math.isnan(one.difference):
-        is_time = sign < 0 and summary.metric.endswith("_ns")
-        if is_time and one.baseline_missing and one.value_missing == one.left_out and not one.pairs:
-            # Only the other one finished in so many pairs that chance is ruled out.
-            return one.left_out - one.baseline_missing >= _LEAST_APART
         return is_time and not one.baseline_missing and one.value_missing > 0 and not one.pairs
     if has_intervals and one.samples == 1:
         return False
     return side_of(one) == -sign
 
 
-def _best(found: Sequence[_First], way: Direction, *, has_intervals: bool) -> str:
-    """Return which values are best, or first, by the number of combinations in which each is so."""
+def _is_no_chance(more: int, less: int) -> bool:
+    """Whether a two-sided sign test rules out chance, if one side has so many `more` pairs."""
+    count = more + less
+    tail = sum(math.comb(count, one) for one in range(less + 1))
+    return more > less and 2 * tail < _CHANCE * 2**count
+
+
+def _best(
+    found: Sequence[_First], way: Direction, *, has_intervals: bool, axes: Sequence[str] = ()
+) -> str:
+    """Return which values are best, or first, by the number of combinations in which each is so,
+    and where, by the values of these other axes.
+    """
     among = len(found)
     led = Counter(one.best for one in found if one.best)
-    won = Counter(one.best for one in found if one.is_clear)
     one_each = "" if has_intervals else " (one pair of runs each, so chance is not ruled out)"
+    where = _Where(found, axes)
     if not led:
-        where = f" in any of the {among} combinations" if among > 1 else ""
-        return f"none is clearly best{where}{one_each}"
-    rest = among - sum(led.values())
-    said = _several(found, led, won, way) if len(led) > 1 else _alone(found, won.total(), way)
-    if rest:
-        said += f"; in the other {rest} none is clearly best"
-    return f"{said}{one_each}" if won else said
+        in_any = f" in any of the {among} combinations" if among > 1 else ""
+        return f"none is clearly best{in_any}{where.rest()}{one_each}"
+    is_any_clear = any(one.is_clear for one in found)
+    said = _several(found, way, where) if len(led) > 1 else _alone(found, way, where)
+    return f"{said}{where.rest()}{one_each if is_any_clear else ''}"
 
 
-def _alone(found: Sequence[_First], clear: int, way: Direction) -> str:
+class _Where:
+    """Where something is so among all combinations, in words."""
+
+    def __init__(self, found: Sequence[_First], axes: Sequence[str]) -> None:
+        self.found, self.axes = found, axes
+
+    def of(self, some: Sequence[_First]) -> str:
+        """In how many combinations, and, if few words say it, which."""
+        points = [one.point for one in some]
+        return f"{len(some)}{where_words(points, [one.point for one in self.found], self.axes)}"
+
+    def each(self, some: Sequence[_First]) -> list[tuple[str, str]]:
+        """Each of the best values, and where it is so, the most frequent one first."""
+        sets: dict[tuple[str, ...], list[_First]] = {}
+        for one in some:
+            sets.setdefault(one.best, []).append(one)
+        ordered = sorted(sets.values(), key=lambda every: -len(every))
+        told = [(_joined(every[0].best), self.of(every)) for every in ordered]
+        if len(told) > _MOST_NAMED + 1:
+            told[_MOST_NAMED:] = [("others", str(sum(map(len, ordered[_MOST_NAMED:]))))]
+        return told
+
+    def rest(self) -> str:
+        """Where there is no best one, and why; "" if it is nowhere, or said otherwise."""
+        rest = [one for one in self.found if one.why]
+        whys = dict.fromkeys(one.why for one in rest)
+        if len(rest) == len(self.found) and len(whys) == 1:
+            return ""
+        each = {why: [one for one in rest if one.why == why] for why in whys}
+        return "".join(f"; in {self.of(some)} {why}" for why, some in each.items())
+
+
+def _alone(found: Sequence[_First], way: Direction, where: _Where) -> str:
     """What is said if the same value is first wherever it is known which is."""
     here = [one for one in found if one.best]
-    among, count, best = len(found), len(here), here[0].best
+    won = [one for one in here if one.is_clear]
+    among, count, clear, best = len(found), len(here), len(won), here[0].best
     name = _joined(best)
     isolated = "are" if len(best) > 1 else "is"
-    where = f" in {all_of(among)}" if among > 1 else ""
+    in_all = f" in {all_of(among)}" if among > 1 else ""
     if clear == among:
-        return f"best {isolated} {name}: the {way.best}{where}"
+        return f"best {isolated} {name}: the {way.best}{in_all}"
     if clear == count:
-        return f"best in {count} of {among} combinations {isolated} {name}, the {way.best} there"
+        said = _of_all(where.of(won), among)
+        return f"best in {said} {isolated} {name}, the {way.best} there"
     if count < among:
-        where = f" in {count} of {among} combinations"
+        in_all = f" in {_of_all(where.of(here), among)}"
     it, has = ("they", "have") if len(best) > 1 else ("it", "has")
     near = _near(here, "of them" if count > 1 and not clear else "")
-    said = f"{name} {has} {_mean_words(way)}{where}"
+    said = f"{name} {has} {_mean_words(way)}{in_all}"
     if clear:
         left = count - clear
+        of_them = where.of(won).replace(f"{clear}", f"{clear} of them", 1)
         return (
-            f"{said}, and {isolated} clearly the {way.best} in {clear} of them; in the other "
-            f"{left} {it} cannot be told apart from {near}"
+            f"{said}, and {isolated} clearly the {way.best} in {of_them}; in the other {left} "
+            f"{it} cannot be told apart from {near}"
         )
     return f"{said}; {it} cannot be told apart from {near}"
+
+
+def _of_all(said: str, among: int) -> str:
+    """A count of combinations, which its place may follow, as one of all."""
+    count, space, place = said.partition(" ")
+    return f"{count} of {among} combinations{space}{place}"
 
 
 def _near(found: Sequence[_First], of_them: str) -> str:
@@ -240,56 +317,40 @@ def _near(found: Sequence[_First], of_them: str) -> str:
     return ", nor from ".join(parts)
 
 
-def _several(
-    found: Sequence[_First],
-    led: Counter[tuple[str, ...]],
-    won: Counter[tuple[str, ...]],
-    way: Direction,
-) -> str:
-    """What is said if the first one differs among combinations."""
-    among, is_clear = len(found), won == led
+def _several(found: Sequence[_First], way: Direction, where: _Where) -> str:
+    """What is said if the first one differs among combinations: where which is clearly so, and
+    where which is first but not clearly.
+    """
+    among = len(found)
+    won = [one for one in found if one.is_clear]
+    unclear = [one for one in found if one.best and one.near]
     # Those that are a good choice everywhere.
     every = dict.fromkeys(name for one in found for name in (*one.best, *one.others))
     good = [name for name in every if not any(name in {*one.others} - {*one.near} for one in found)]
-    if len(won) == 1 and {*(best := next(iter(won)))} <= {*good}:
-        # Where some of the best ones are first without the others, no other one is first.
-        firsts = [
-            (rest, times)
-            for names, times in led.most_common()
-            if (rest := [name for name in names if name not in best])
-        ]
+    bests = dict.fromkeys(one.best for one in won)
+    is_one = len(bests) == 1 and {*(best := next(iter(bests)))} <= {*good}
+    if is_one:
         isolated = "are" if len(best) > 1 else "is"
         said = (
-            f"best {isolated} {_joined(best)}: clearly the {way.best} in {won[best]} of {among} "
-            "combinations, and clearly worse in none"
+            f"best {isolated} {_joined(best)}: clearly the {way.best} in "
+            f"{_of_all(where.of(won), among)}, and clearly worse in none"
         )
-        if not firsts:
-            return said
-        (first, times), *more = firsts
-        each = [f"{_joined(names)} in {count}" for names, count in more]
-        if len(each) > _MOST_NAMED:
-            each[_MOST_NAMED:] = [f"others in {sum(n for _, n in more[_MOST_NAMED:])}"]
-        have = "have" if len(first) > 1 else "has"
-        lowest = f"{_joined(first)} {have} {_mean_words(way)} in {times}"
-        return f"{said}; {', '.join([lowest, *each])}"
-    what = f"the {way.best} is" if is_clear else f"{_mean_words(way)} is that of"
-    wins = [f"{_joined(names)} in {times}" for names, times in led.most_common()]
-    wins[0] += f" of {among} combinations"
-    if len(wins) > _MOST_NAMED + 1:
-        wins[_MOST_NAMED:] = [f"others in {sum(n for _, n in led.most_common()[_MOST_NAMED:])}"]
-    said = f"no single one is best: {what} {', '.join(wins)}"
-    if is_clear:
-        return said
-    if won:
-        clear = [f"{_joined(names)} in {times}" for names, times in won.most_common()]
-        left = len(clear) - _MOST_NAMED
-        clear[_MOST_NAMED:] = [f"{left} others"] if left > 0 else []
-        said += f"; it is clearly so for {', '.join(clear)}"
+    elif won:
+        (name, count), *wins = where.each(won)
+        first = f"{name} in {_of_all(count, among)}"
+        clearly = "clearly " if unclear else ""
+        more = [" in ".join(one) for one in wins]
+        said = f"no single one is best: {clearly}the {way.best} is {', '.join([first, *more])}"
     else:
-        said += "; none of them is clearly so"
-    if len(good) == len(every):
-        return f"{said}, and none is clearly worse than another"
-    if 0 < len(good) <= _MOST_NAMED:
+        said = "none is clearly best"
+    if unclear:
+        (name, count), *more_led = where.each(unclear)
+        have = "have" if " and " in name else "has"
+        of_all = count if won else _of_all(count, among)
+        first = f"{name} {have} {_mean_words(way)} in {of_all}"
+        listed = ", ".join([first, *(" in ".join(one) for one in more_led)])
+        said += f"{'; ' if won else ': '}{listed}, but not clearly"
+    if not is_one and 0 < len(good) < len(every) and len(good) <= _MOST_NAMED and unclear:
         said += f"; {_joined(good)} {'are' if len(good) > 1 else 'is'} clearly worse in none"
     return said
 

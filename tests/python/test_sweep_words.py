@@ -116,8 +116,8 @@ def test_the_first_one_is_named_with_those_that_are_not_apart_from_it() -> None:
     assert said_of(CLOSE, CLOSE) == f"a has the lowest mean in both combinations; {apart} b"
     clear = {**CLOSE, "a": near(2)}
     assert said_of(clear, CLOSE, CLOSE) == (
-        "a has the lowest mean in all 3 combinations, and is clearly the fastest in 1 of them; in "
-        f"the other 2 {apart} b"
+        "a has the lowest mean in all 3 combinations, and is clearly the fastest in 1 of them (at "
+        f"0 s); in the other 2 {apart} b"
     )
     wide = {**CLOSE, "sack": [5, 6, 7, 6]}
     assert said_of(CLOSE, wide, wide) == (
@@ -131,31 +131,65 @@ def test_the_first_one_is_named_with_those_that_are_not_apart_from_it() -> None:
 
 
 def test_several_that_are_first_are_named_with_those_that_are_never_worse() -> None:
-    several = "No single one is best: the"
     assert said_of(CLOSE, FIRST_IS_B, CLOSE) == (
-        f"{several} lowest mean is that of a in 2 of 3 combinations, b in 1; none of them is "
-        "clearly so; a and b are clearly worse in none"
+        "None is clearly best: a has the lowest mean in 2 of 3 combinations (at 0 s and 2 s), b in "
+        "1 (at 1 s), but not clearly; a and b are clearly worse in none"
     )
     clear = {**CLOSE, "a": near(2)}
     assert said_of(clear, FIRST_IS_B) == (
-        "Best is a: clearly the fastest in 1 of 2 combinations, and clearly worse in none; b has "
-        "the lowest mean in 1"
+        "Best is a: clearly the fastest in 1 of 2 combinations (at 0 s), and clearly worse in "
+        "none; b has the lowest mean in 1 (at 1 s), but not clearly"
     )
     sack = {**CLOSE, "sack": near(1)}
-    assert said_of(clear, sack) == f"{several} fastest is a in 1 of 2 combinations, sack in 1"
+    several = "No single one is best:"
+    assert said_of(clear, sack) == (
+        f"{several} the fastest is a in 1 of 2 combinations (at 0 s), sack in 1 (at 1 s)"
+    )
+    # Where it is not clear it is not counted as such.
+    assert said_of(clear, sack, FIRST_IS_B) == (
+        f"{several} clearly the fastest is a in 1 of 3 combinations (at 0 s), sack in 1 (at 1 s); "
+        "b has the lowest mean in 1 (at 2 s), but not clearly"
+    )
     wide = [{name: [9, 3, 5, place] for name in CLOSE} for place in (1.0, 2.0)]
     wide[0]["a"] = [5, 5, 5, 2]
     wide[1]["b"] = [5, 5, 5, 3]
     assert said_of(*wide) == (
-        f"{several} lowest mean is that of a in 1 of 2 combinations, b in 1; none of them is "
-        "clearly so, and none is clearly worse than another"
+        "None is clearly best: a has the lowest mean in 1 of 2 combinations (at 0 s), b in 1 (at "
+        "1 s), but not clearly"
     )
+
+
+def test_all_combinations_are_accounted_for() -> None:
+    clear = {**CLOSE, "a": near(2)}
+    near_a = {**CLOSE, "sack": [5, 6, 7, 6]}
+    lost = {name: [NONE] * 4 for name in CLOSE}
+    same = {name: near(5) for name in CLOSE}
+    assert said_of(clear, clear, near_a, FIRST_IS_B, lost, same) == (
+        "Best is a: clearly the fastest in 2 of 6 combinations (up to 1 s), and clearly worse in "
+        "none; a has the lowest mean in 1 (at 2 s), b in 1 (at 3 s), but not clearly; in 1 (at "
+        "4 s) no run finished; in 1 (at 5 s) all are the same"
+    )
+
+
+@pytest.mark.parametrize(("finished", "said"), [(2, "Best is a"), (7, "None is clearly best")])
+def test_to_finish_is_evidence(finished: int, said: str) -> None:
+    """Also where those few runs that finish were faster: the others took longer than all."""
+    few = [*near(5, finished), *[NONE] * (15 - finished)]
+    assert said_of({"sack": few, "a": near(10, 15)}).startswith(said)
+
+
+def test_a_verdict_over_settings_that_are_pooled_says_so() -> None:
+    made = made_of({"sack": {"1s": near(10)}, "a": {"1s": near(5)}})
+    made.asked.axes["links.lte.rate"] = ["1 Mbit/s", "2 Mbit/s"]
+    made.asked.axes["handoffs.0.at"] = ["1 s", "2 s"]
+    assert [*best_lines(made)] == ["Best is a: the fastest (pooled over 2 rates of lte)"]
 
 
 def test_some_of_the_best_ones_may_be_first_without_the_others() -> None:
     found = [_First(("A", "B"), (), ("C",)), _First(("A",), ("B",), ("B", "C"))]
     assert _best(found, direction_of("duration_ns"), has_intervals=True) == (
-        "best are A and B: clearly the fastest in 1 of 2 combinations, and clearly worse in none"
+        "best are A and B: clearly the fastest in 1 of 2 combinations, and clearly worse in none; "
+        "A has the lowest mean in 1, but not clearly"
     )
 
 
@@ -164,7 +198,7 @@ def test_values_that_are_the_same_are_first_together() -> None:
     assert said_of(same, same) == "Best are a and b: the fastest in both combinations"
     assert said_of(same, {**same, "sack": [4, 7, 4, 7]}) == (
         "a and b have the lowest mean in both combinations, and are clearly the fastest in 1 of "
-        "them; in the other 1 they cannot be told apart from sack"
+        "them (at 0 s); in the other 1 they cannot be told apart from sack"
     )
     assert said_of({name: near(5) for name in same}) == "None is clearly best"
 
@@ -237,7 +271,9 @@ def test_what_holds_for_all_values_is_said_once() -> None:
 def test_each_other_first_one_is_said() -> None:
     clear = {**CLOSE, "a": near(2)}
     near_sack = {"sack": [5, 6, 5, 6], "a": [6, 5, 6, 5.2], "b": [6.1, 5, 6, 5.2]}
-    assert said_of(clear, FIRST_IS_B, near_sack).endswith("b has the lowest mean in 1, sack in 1")
+    assert said_of(clear, FIRST_IS_B, near_sack).endswith(
+        "; b has the lowest mean in 1 (at 1 s), sack in 1 (at 2 s), but not clearly"
+    )
 
 
 def test_a_value_that_is_never_clearly_other_is_called_so() -> None:
@@ -273,7 +309,7 @@ def test_pairs_that_do_not_count_are_told() -> None:
     )
     # Runs that are not done are no reason to be best, but those of others are.
     (said,) = best_lines(made)
-    assert said.startswith("Best in 2 of 3 combinations is vho")
+    assert said.startswith("Best in 2 of 3 combinations (at 1 s and 3 s) is vho")
     alone = made_of({"sack": {"1s": near(10, 8)}, "vho": {"1s": lost}})
     (said,) = change_lines(alone)
     assert said.endswith("; only 2 of 8 pairs count: vho did not finish")
@@ -487,7 +523,7 @@ def test_without_a_complete_pair_it_is_said_which_runs_finished() -> None:
     (said,) = best_lines(made)
     assert "told apart" not in said
     assert "chance" not in said
-    assert "best in 1 of 2 combinations is bbr3" in said.lower()
+    assert "best in 1 of 2 combinations (at 1 s) is bbr3" in said.lower()
     assert said.endswith("bbr3 in 8 of 20 runs, freeze in none of 20 runs")
     assert not any("without a complete pair" in one for one in made.comparison_foot())
 
