@@ -332,7 +332,13 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
     from midflight.plot.results.rows import measured_flows
     from midflight.plot.results.spread import spread_figure, spread_of
     from midflight.plot.results.tables import only_rows, read_columns
-    from midflight.plot.usual import after_handoff, free_axes, usual_by, with_flows
+    from midflight.plot.usual import (
+        after_handoff,
+        free_axes,
+        map_sides,
+        usual_by,
+        with_flows,
+    )
     from midflight.sweep_results import is_sample
 
     metric, compared_in_pairs = summary.metric, summary.comparison_columns()
@@ -380,7 +386,10 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
         named = labelled(column_name(metric))
         caption = f"{named}: {_change_words(paired)} {baseline}, pair by pair."
         yield {"image": image(spread_figure(change)), "caption": caption}
-    maps = [*_maps(asked, every_flow, metric, free[:2])] if len(free) >= 2 else []
+    # What is compared has maps.
+    sides = [key for key in map_sides(asked.axes, asked.compare) if key in free]
+    sides = sorted(sorted(sides, key=lambda key: key not in apart)[:2], key=free.index)
+    maps = [*_maps(asked, every_flow, metric, sides)] if len(sides) == 2 else []
     if paired is None and mapped is not None:
         how = {"value": mapped.value, "x": mapped.x, "y": mapped.y, "by": mapped.by}
         how["samples"] = over

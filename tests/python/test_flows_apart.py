@@ -9,7 +9,7 @@ import pytest
 
 from midflight import Sweep
 from midflight.cli import main
-from midflight.plot.usual import Shown, usual_shown, with_flows
+from midflight.plot.usual import Shown, _sides, map_sides, usual_shown, with_flows
 from midflight.sweep_report import sweep_figures
 from midflight.sweep_summary import Summary
 
@@ -68,3 +68,20 @@ def test_figures_of_a_report_have_all_flows(household: Path) -> None:
     # No flow is left out, nor stands for the others.
     assert not any(f" of {flow}" in one for one in captions for flow in FLOWS if "med" not in one)
     assert len(figures) >= 3
+
+
+def test_samples_are_no_sides_of_a_map_beside_settings() -> None:
+    axes = {
+        AT: ["1 s", "2 s", "3 s"],
+        "links.old.preset": ["lte", "geo"],
+        "links.new.preset": ["3g", "lte", "wifi"],
+        SCHEME: ["sack", "vho"],
+    }
+    assert map_sides(axes, SCHEME) == ["links.new.preset", "links.old.preset", SCHEME, AT]
+    assert _sides(axes, SCHEME, None, None) == ("links.new.preset", "links.old.preset")
+    assert _sides(axes, SCHEME, AT, None) == (AT, "links.new.preset")
+    del axes["links.new.preset"]
+    assert _sides(axes, SCHEME, None, None) == ("links.old.preset", SCHEME)
+    # Without settings they are all that there is.
+    del axes["links.old.preset"]
+    assert _sides(axes, SCHEME, None, None) == (AT, SCHEME)

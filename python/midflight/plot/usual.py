@@ -28,6 +28,7 @@ __all__ = [
     "asks_phases",
     "free_axes",
     "is_sweep",
+    "map_sides",
     "maps_instead",
     "missing_argument",
     "places_of",
@@ -135,17 +136,15 @@ def usual_shown(
         x = next((key for key in places if key not in by and not is_sample(key)), None)
         if x is None:
             x, by = (by[0], by[1:]) if by else ("flow", [])
-    elif x is None:
-        places = _best_first(axes, compare, apart or (), pools=has_by or kind == "heatmap")
+    elif x is None and kind != "heatmap":
+        places = _best_first(axes, compare, apart or (), pools=has_by)
         x = next((key for key in places if key != y), None)
+    if kind == "heatmap":
+        x, y = _sides(axes, compare, x, y)
     is_one = has_by or "flow" in (x, y, *fixed)
     columns = {} if is_one else columns_of(source, value)
     flows = measured_flows(columns, value, kept_values(columns, where))
     if kind == "heatmap":
-        # A compared setting is rather a side of the map than pooled.
-        places = [key for key in free_axes(axes, compare) if not is_sample(key)]
-        places += [*([str(compare)] if compare in axes else []), *free_axes(axes, compare)]
-        y = y or next((key for key in places if key != x), None)
         if not has_by:
             by = usual_maps(axes, compare, {x, y})
             if 1 < len(flows) * prod(len(axes[key]) for key in by) <= MOST_MAPS and len(flows) > 1:
@@ -362,6 +361,30 @@ def _best_first(
         places,
         key=lambda key: _count_pooled(axes, compare, {key}, usual_by(axes, compare, {key}, apart)),
     )
+
+
+def map_sides(axes: Mapping[str, Sequence[str]], compare: str | None) -> list[str]:
+    """Return the axes that may be sides of a map, the best ones first: settings, also names, and
+    what is compared, which is rather a side than pooled, before samples.
+    """
+    from midflight.sweep_results import is_sample
+
+    free = free_axes(axes, compare)
+    compared = [compare] if compare is not None and compare in axes else []
+    settings, samples = ([key for key in free if is_sample(key) == one] for one in (False, True))
+    return [*settings, *compared, *samples]
+
+
+def _sides(
+    axes: Mapping[str, Sequence[str]], compare: str | None, x: str | None, y: str | None
+) -> tuple[str | None, str | None]:
+    """Return the columns along and up a map, the best ones for those that are None."""
+    some = [key for key in map_sides(axes, compare) if key not in (x, y)]
+    # Numbers are rather along than up, and what is compared is up.
+    order = [*free_axes(axes, compare), compare]
+    some = sorted(some[: (x is None) + (y is None)], key=order.index)
+    x = x or (some.pop(0) if some else None)
+    return x, y or (some.pop(0) if some else None)
 
 
 def places_of(axes: Mapping[str, Sequence[str]], *but: str | None) -> list[str]:
