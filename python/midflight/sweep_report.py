@@ -418,7 +418,8 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
     if x != "flow" and not pooled & {*summary.by}:
         data = axis_data(columns, x=x, y=metric, by=lines)
         is_single = _most_runs(columns, [x, *lines]) == 1
-        caption = f"{of}." if is_single else f"{of}: medians and quartiles."
+        # The figure says whether its quartiles are seen.
+        caption = f"{of}." if is_single else f"{of}: medians."
         yield {"image": image(axis_figure(data)), "caption": caption}
     if not pooled_axes(columns, metric, {*by}, {}):
         shares = spread_of(columns, "cdf", value=metric, by=by)

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from midflight.sweep_results import compare
+from midflight.sweep_results import compare, is_sample
 from midflight.sweep_where import where_words
 from midflight.sweep_words import all_of, direction_of, is_no_other, side_of
 
@@ -129,6 +129,50 @@ def _extremes(summary: Summary) -> Iterator[str]:
         left = len(every) - len(known)
         ended = "half of the runs or more did not finish" if median else "the run did not finish"
         yield f"{said}; in {left} of {len(every)} combinations {ended}" if left else said
+        yield from _effects(every, [one for one in axes if not is_sample(summary.by[one])], summary)
+    if flows and (key := _comparable(summary)) is not None:
+        named = within_text(labelled(column_name(key)))
+        yield (
+            f"Nothing is compared: a comparison of {named} needs no new run, and says which is best"
+        )
+
+
+def _effects(every: Sequence[Group], axes: Sequence[int], summary: Summary) -> Iterator[str]:
+    """Yield which settings change the median most: its range over the values of each, with all
+    values of the others, the largest one first; nothing of a single one.
+    """
+    from midflight.plot.common.names import short_name
+    from midflight.plot.common.style import labelled
+    from midflight.plot.results.axis import unit_of
+    from midflight.results import quartiles
+
+    unit, scale = unit_of(summary.metric)
+    found = []
+    for place in axes:
+        values: dict[str, list[float]] = {}
+        for one in every:
+            values.setdefault(one.values[place], []).extend(one.counted.values())
+        medians = [scale * quartiles(each).median for each in values.values()]
+        known = [one for one in medians if math.isfinite(one)]
+        if known:
+            # Of what does not finish nothing is larger.
+            span = math.inf if len(known) < len(medians) else max(known) - min(known)
+            open_end = "no end" if span == math.inf else f"{max(known):.3g} {unit}".rstrip()
+            named = labelled(short_name(summary.by[place]))
+            found.append((span, f"{named} ({min(known):.3g} to {open_end})"))
+    found.sort(key=lambda one: -one[0])
+    if len(found) > 1:
+        first, *more = [said for _, said in found[:_MOST_NAMED]]
+        yield f"The median depends most on {first}, then on {', '.join(more)}"
+
+
+def _comparable(summary: Summary) -> str | None:
+    """The axis that a sweep could compare: schemes, or else a setting."""
+    from midflight.plot.common.line_looks import is_of_schemes
+
+    axes = [key for key, values in summary.asked.axes.items() if len(values) > 1]
+    settings = [key for key in axes if not is_sample(key)]
+    return next((key for key in settings if is_of_schemes(key)), next(iter(settings), None))
 
 
 def _first(
@@ -169,7 +213,6 @@ def _pooled(summary: Summary) -> str:
     from midflight.plot.common.names import plural_name
     from midflight.plot.common.style import labelled
     from midflight.plot.results.unfinished import joined
-    from midflight.sweep_results import is_sample
 
     axes = {key: len(values) for key, values in summary.asked.axes.items() if len(values) > 1}
     pooled = [key for key in axes if key not in summary.by and not is_sample(key)]

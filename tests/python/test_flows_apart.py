@@ -9,6 +9,9 @@ import pytest
 
 from midflight import Sweep
 from midflight.cli import main
+from midflight.plot.results.axis import panel_name
+from midflight.plot.results.spread import spread_of
+from midflight.plot.results.tables import read_columns
 from midflight.plot.usual import Shown, _sides, map_sides, usual_shown, with_flows
 from midflight.sweep_report import sweep_figures
 from midflight.sweep_summary import Summary
@@ -85,3 +88,17 @@ def test_samples_are_no_sides_of_a_map_beside_settings() -> None:
     # Without settings they are all that there is.
     del axes["links.old.preset"]
     assert _sides(axes, SCHEME, None, None) == (AT, SCHEME)
+
+
+def test_shares_say_what_they_are_of(household: Path) -> None:
+    metric = "goodput_bps"
+    runs = read_columns(household, metric)
+    each = spread_of(runs, "cdf", value=metric, by=["flow", SCHEME])
+    assert each.y_title == "Share of runs"
+    assert spread_of(runs, "cdf", value=metric, by=[SCHEME]).y_title == "Share of flows"
+    changes = read_columns(household / "comparison.csv", "ratio")
+    shares = spread_of(changes, "cdf", value="ratio", by=["flow"])
+    assert shares.y_title == "Share of combinations"
+    # A compared value is a name that says enough.
+    assert panel_name("value", "enhanced") == "enhanced"
+    assert panel_name("flow", "film") == "Flow film"

@@ -199,7 +199,7 @@ def test_a_sweep_whose_runs_do_not_finish_says_so(
     said = " ".join(capsys.readouterr().out.split())
     assert "No run finished what duration_ns measures: a later end of the runs (--set end" in said
     # The report has the figures of what there is, before other words.
-    figures = sweep_report_html(folder).split('<h2 id="figures">')[1].split("<h2")[0]
+    figures = sweep_report_html(folder).split('<h2 id="summary">')[1].split('<h2 id="axes"')[0]
     before, first, *_ = figures.split("<figure")
     assert before.count("<p") == 3
     assert "No run finished what duration_ns measures" in before

@@ -383,6 +383,9 @@ def shown_value(text: str) -> str:
 
 def panel_name(name: str, value: str) -> str:
     """What a panel is called that has the lines with a value of a column."""
+    if name == "value":
+        # A column of comparisons, whose values say enough.
+        return spaced(value)
     called = short_name(name)
     return f"{called[:1].upper()}{called[1:]} {spaced(value)}"
 

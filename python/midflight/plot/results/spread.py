@@ -300,6 +300,15 @@ def spread_of(
     )
 
 
+def _shared(columns: Columns, rows: Sequence[int], by: Sequence[str]) -> str:
+    """What the shares of a CDF are of: runs, or flows of them, or combinations of a comparison."""
+    if "baseline" in columns:
+        return "combinations"
+    counted = counted_as(columns, rows, {*by})
+    flows = {text_of(columns["flow"][row]) for row in rows} if "flow" in columns else set()
+    return "flows" if counted == "values" and len(flows) > 1 and "flow" not in by else counted
+
+
 def _cdf_words(
     found: Spread,
     columns: Columns,
@@ -430,7 +439,7 @@ def _lines(
     return Spread(
         kind,
         title if shares else place_title(lines_name([str(x)], columns), x_unit, texts),
-        "Share of runs" if shares else title,
+        f"Share of {_shared(columns, rows, by)}" if shares else title,
         groups,
         categories,
         lines_name(by, columns),
