@@ -213,7 +213,8 @@ def label_axes(
         put(wrapped(labelled(text), 7.5, room * 72), parse_math=False)
     typed = typeset("--title", title or "")
     axes.set_title(wrapped(typed, 7.5, (width - 0.6) * 72), parse_math=True)
-    if detail := _caption(remark, detail, (width - 0.6) * 72):
+    beside = _BESIDE_MAP_IN if kind == "heatmap" else 0.6
+    if detail := _caption(remark, detail, (width - beside) * 72):
         # Above it stands the title, if there is one.
         places: Any = {"xycoords": "axes fraction", "textcoords": "offset points"}
         places |= {"ha": "right", "va": "bottom", "annotation_clip": False}
@@ -256,6 +257,8 @@ def _caption(remark: str, detail: str, room_pt: float) -> str:
     return balanced(text, SMALL_PT, room_pt)
 
 
+#: What is beside the text above a map, which ends with it: the bar of colours, in inches.
+_BESIDE_MAP_IN = 1.3
 #: The width of the text above panels in a row, in panels.
 _MOST_PANELS_WIDE = 1.9
 
@@ -288,7 +291,8 @@ def label_panels(
         above = wrapped(typeset("--title", title), 7.5, (width - 0.4) * 72)
         figure.suptitle(above, fontsize=7.5, parse_math=True)
     # Beside the layout's panel its middle would take room.
-    widest = min((width - 0.9) * 72, _MOST_PANELS_WIDE * across)
+    beside = _BESIDE_MAP_IN if kind == "heatmap" else 0.9
+    widest = min((width - beside) * 72, _MOST_PANELS_WIDE * across)
     if detail := _caption(remark, detail, widest):
         rows = [axes.get_subplotspec() for axes, _, _ in panels]
         last = max(n for n, one in enumerate(rows) if one is None or one.rowspan.start == 0)

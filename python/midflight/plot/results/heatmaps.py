@@ -410,15 +410,21 @@ def _planned(
     count = count or len(maps)
     # Rows of about the same length: four maps are two rows of two.
     usual = math.ceil(count / _IN_ROW)
+    given = data.layout
+    if count == _IN_ROW and given is not None and given.in_row == 2:
+        # Two and one would leave a hole.
+        given = None
     cells = max(len(one.rows) for one in maps)
     low_in = min(_ROW_IN, max(_LEAST_ROW_IN, _BELOW_IN + _CELL_IN * cells))
     shapes = {math.ceil(count / lines): lines for lines in range(count, usual - 1, -1)}
+    if count == _IN_ROW:
+        shapes.pop(2)
     layouts = [
         Layout(in_row, low_in if lines > usual else _ROW_IN)
         for in_row, lines in sorted(shapes.items(), reverse=True)
     ]
     plans = []
-    for layout in layouts if data.layout is None else [data.layout]:
+    for layout in layouts if given is None else [given]:
         in_row, row_in = layout
         lines = math.ceil(count / in_row)
         figure_in = (PAGE_IN, row_in * lines + 0.4)
