@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise, product
 from typing import Any
 
@@ -11,6 +12,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from midflight.plot import figure_of, plot_axis, plot_spread
+from midflight.plot.results.maps import Layout
+from midflight.plot.results.paired import lacks_pairs
+from midflight.plot.results.spread import spread_figure, spread_of
 
 SCHEME, GAP, RATE = "flows.download.scheme", "handoffs.0.gap", "links.lte.rate"
 SCHEMES = ("sack", "freeze", "enhanced", "bbr3")
@@ -95,3 +99,55 @@ def test_the_legend_says_that_no_run_of_a_line_finished(kind: str) -> None:
     (legend,) = figure.legends
     names = [one.get_text() for one in legend.get_texts()]
     assert [one for one in names if "none finished" in one] == ["freeze (none finished)"]
+
+
+@pytest.mark.parametrize("is_table", [True, False])
+def test_a_comparison_with_few_pairs_is_no_usual_figure(is_table: bool) -> None:
+    def comparison(weak: int) -> dict[str, Any]:
+        rows = range(12)
+        left_out = [4 if row < weak else 0 for row in rows]
+        return {
+            "pairs": [6 - one for one in left_out],
+            "left_out": [str(one) for one in left_out] if is_table else left_out,
+            "done_before": [0] * 12,
+        }
+
+    assert [lacks_pairs(comparison(weak)) for weak in (0, 2, 3, 12)] == [False, False, True, True]
+
+
+def test_means_of_times_that_are_too_short_stand_side_by_side() -> None:
+    how: Any = {"value": "duration_ns", "x": GAP, "by": [SCHEME]}
+    table: Any = results({})
+    # Half of the runs at the longer gaps finish.
+    table["duration_ns"] = [
+        5e9 if one is None and seed % 2 else one
+        for one, seed in zip(table["duration_ns"], table["seed"], strict=True)
+    ]
+    figure = figure_of(plot_spread, table, "interval", **how)
+    (axes,) = figure.axes
+    found = sorted(x for _, x, _ in arrows_in(figure, axes))
+    assert len(found) == 16
+    assert min(b - a for a, b in pairwise(found)) > 2 * figure.dpi / 72
+    # Without such means the axis has numbers, and lines.
+    done = results(dict.fromkeys(SCHEMES, 9.0))
+    (axes,) = figure_of(plot_spread, done, "interval", **how).axes
+    assert [line for line in axes.lines if line.get_linestyle() != "None"]
+
+
+@pytest.mark.parametrize("size", [None, 3.5])
+def test_the_text_above_a_map_is_inside_of_the_figure(size: float | None) -> None:
+    how: Any = {"value": "duration_ns", "x": GAP, "y": RATE, "where": {SCHEME: "sack"}}
+    data = spread_of(results({}, ("1 Mbit/s", "2 Mbit/s")), "heatmap", **how)
+    figure = spread_figure(replace(data, detail="pooled " * 60), size=size)
+    figure.canvas.draw()
+    (text,) = (one for one in figure.axes[0].texts if "pooled" in one.get_text())
+    assert text.get_window_extent().x0 > 0
+
+
+def test_three_maps_are_not_two_and_one() -> None:
+    how: Any = {"value": "duration_ns", "x": GAP, "y": RATE, "by": [SCHEME]}
+    table: Any = results({}, ("1 Mbit/s", "2 Mbit/s"))
+    data = spread_of(table, "heatmap", **how, where={SCHEME: SCHEMES[:3]})
+    figure = spread_figure(replace(data, layout=Layout(2, 2.5)))
+    rows, columns, *_ = figure.axes[0].get_subplotspec().get_geometry()
+    assert {rows, columns} == {1, 3}

@@ -140,16 +140,22 @@ def _plot_results(
         note_early(columns, measured, {*by, x, y}, kept)
     rows: Iterable[Sequence[object]]
     data = axis_data(columns, x=str(x), y=measured, by=by, where=kept) if kind == "median" else None
-    if is_usual and asked.x is None and data is not None and has_few_medians(data.lines):
-        maps = maps_instead(source, asked, shown, columns, kept)
+    lacking = left_out_reason(folder, asked_rows) if paired is None and is_usual else ""
+    if is_usual and asked.x is None and data is not None:
+        has_few = has_few_medians(data.lines)
+        maps = None
+        if has_few or lacking:
+            lacks = bool(lacking)
+            maps = maps_instead(source, asked, shown, columns, kept, lacks_pairs=lacks)
         if maps is not None:
             kind, data, shown = "heatmap", None, maps
             x, y, by = maps.x, maps.y, maps.by
             sides = {x, y}
-            note(
-                "half of the runs or more did not finish at most points of --kind median, which "
-                "pools settings: the figure is --kind heatmap"
-            )
+            if not lacking:
+                note(
+                    "half of the runs or more did not finish at most points of --kind median, "
+                    "which pools settings: the figure is --kind heatmap"
+                )
     with usual_of_folder(source, which_after(columns, asked, kept)):
         if data is not None:
             figure, rows = axis_figure(data, **texts), axis_rows(data)
@@ -184,13 +190,12 @@ def _plot_results(
     elif shown != asked or is_after:
         of = "" if paired is None else f"{source} --kind {kind} "
         note(f"the figure shows {of}{options}{after_words(phases)}")
-    if (
-        paired is None
-        and is_usual
-        and kind != "interval"
-        and (reason := left_out_reason(folder, asked_rows))
-    ):
-        note(f"the figure does not show the change of each pair, as {reason}; --y ratio shows it")
+    if lacking and kind != "interval":
+        maps_words = "; the figure is --kind heatmap of the values" if kind == "heatmap" else ""
+        note(
+            f"the figure does not show the change of each pair, as {lacking}{maps_words}; "
+            "--y ratio shows it"
+        )
     elif paired is None and is_usual and (reason := values_kept_words(folder, asked_rows)):
         note(f"the figure shows values, not the change of each pair, {reason}")
     elif paired is None and is_usual and is_left_out(folder, asked_rows):

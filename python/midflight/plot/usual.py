@@ -191,11 +191,18 @@ def _usual_measure(folder: Path, asked: Mapping[str, Any], table: Columns | None
 
 
 def maps_instead(
-    source: TableSource, asked: Shown, shown: Shown, columns: Columns, where: Mapping[str, Any]
+    source: TableSource,
+    asked: Shown,
+    shown: Shown,
+    columns: Columns,
+    where: Mapping[str, Any],
+    *,
+    lacks_pairs: bool,
 ) -> Shown | None:
-    """Return what the heat maps show that stand for medians which pool settings, where most of
-    these are missing: runs that finish at some values are not pooled with those that do not. None
-    if the medians pool none.
+    """Return what the heat maps show that stand for medians, whose cells say how many runs
+    finished: where a comparison lacks pairs, and for medians which pool settings where most of
+    these are missing, as runs that finish at some values are not pooled with those that do not.
+    None if the medians pool none otherwise, or if there are no maps.
     """
     from midflight.plot.results.pooled import pooled_axes
     from midflight.plot.results.rows import kept_values
@@ -205,7 +212,7 @@ def maps_instead(
     maps = usual_shown(source, "heatmap", asked, has_by=False, where=where)
     kept = kept_values(columns, where)
     pools = pooled_axes(columns, str(shown.value), {shown.x, *shown.by}, kept)
-    return maps if None not in (maps.x, maps.y) and pools else None
+    return maps if None not in (maps.x, maps.y) and (pools or lacks_pairs) else None
 
 
 def asks_phases(asked: Shown, where: Collection[str]) -> bool:

@@ -230,7 +230,7 @@ def plot_axis(
     """
     # They need this module.
     from midflight.plot.results.linked import sweep_of, usual_source
-    from midflight.plot.results.paired import paired_figure, source_of
+    from midflight.plot.results.paired import left_out_reason, paired_figure, source_of
     from midflight.plot.results.spread import plot_shown, plot_spread
 
     check_dress(plot_axis, dress)
@@ -248,8 +248,9 @@ def plot_axis(
     columns = usual_rows(columns_of(source, shown.value), source, asked, shown, where)
     data = axis_data(columns, x=shown.x, y=shown.value, by=shown.by, where=where)
     is_chosen = is_usual and x is None and sweep_of(source) is not None
-    if is_chosen and has_few_medians(data.lines):
-        maps = maps_instead(source, asked, shown, columns, where or {})
+    lacks = is_chosen and bool(left_out_reason(source, where))
+    if is_chosen and (lacks or has_few_medians(data.lines)):
+        maps = maps_instead(source, asked, shown, columns, where or {}, lacks_pairs=lacks)
         if maps is not None:
             return plot_spread(source, path, "heatmap", where=where, **texts, **dress)
 

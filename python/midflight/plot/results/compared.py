@@ -16,7 +16,7 @@ from midflight.plot.results.axis import shown_number, spaced, unit_of
 from midflight.plot.results.rows import done_early_in, text_of
 from midflight.plot.results.scales import WIDE
 from midflight.plot.results.tables import CHANGES, Columns
-from midflight.plot.results.unfinished import joined, unfinished_words
+from midflight.plot.results.unfinished import unfinished_words
 from midflight.refusal import refusal
 from midflight.sweep_results import METRICS, are_averaged, has_no_spread, is_negligible
 from midflight.sweep_results import same_words as why_same
@@ -25,6 +25,7 @@ __all__ = [
     "EMPTY_MARKS",
     "FEW",
     "MEANS",
+    "PALE",
     "UNSURE",
     "check_is_one",
     "counts_of",
@@ -58,6 +59,8 @@ _ENDS: Mapping[str, Sequence[str]] = {
 MEANS: Mapping[str, str] = {"ratio": "mean change", "difference": "mean difference"}
 #: What a point or a cell of few pairs has, and what that means.
 FEW = "*: at most half as many pairs as others"
+#: What a point of few pairs is, and what that means.
+PALE = "pale: at most half as many pairs as others"
 #: What a cell of a map has whose interval contains 0, or that has none beside others.
 UNSURE = "95 % interval contains 0"
 #: The marks of places of a line without pairs: beyond the upper or the lower edge of the axes, as
@@ -351,9 +354,9 @@ def _is_time(columns: Columns, row: int) -> bool:
     return str(columns["metric"][row]).endswith("_ns")
 
 
-def left_out_words(columns: Columns, rows: Sequence[int]) -> str:
-    """Which runs are the reason why comparisons have fewer pairs than others; "" if none has, or it
-    has none at all (`why_empty`).
+def left_out_words(columns: Columns, rows: Sequence[int], *, most_named: int = _MOST_NAMED) -> str:
+    """Which runs are the reason why comparisons have fewer pairs than others, together if they are
+    of more than so many lines; "" if none has, or it has none at all (`why_empty`).
     """
     some = [row for row in rows if _count(columns, "pairs", row)]
     lost = [row for row in some if _count(columns, "left_out", row)]
@@ -371,6 +374,8 @@ def left_out_words(columns: Columns, rows: Sequence[int]) -> str:
         first = text_of(columns["baseline"][lost[0]])
         named = sorted(runs, key=lambda name: name != first)
         counts = {spaced(name): sum(runs[name].values()) for name in named}
+        if sum(map(bool, counts.values())) > most_named:
+            counts = {"": sum(counts.values())}
         words.append(unfinished_words(counts, is_time=_is_time(columns, lost[0])))
     elif lost:
         pairs = sum(_count(columns, "left_out", row) for row in lost)
@@ -380,53 +385,22 @@ def left_out_words(columns: Columns, rows: Sequence[int]) -> str:
     return f"left out: {', '.join(words)}" if words else ""
 
 
-def empty_words(columns: Columns, rows: Sequence[int], by: Sequence[str], x: str) -> str:
-    """Which lines have no pairs at which places of the axis, and why; "" if all have some."""
-    places: dict[tuple[str, str], dict[tuple[str, ...], list[str]]] = {}
-    lines: dict[tuple[str, ...], int] = {}
+def empty_words(columns: Columns, rows: Sequence[int]) -> str:
+    """What the marks of places without pairs are, and why these have none; "" if all have some."""
+    found: dict[str, list[str]] = {}
     for row in rows:
-        key = tuple(text_of(columns[name][row]) for name in by)
-        lines[key] = lines.get(key, 0) + 1
         if why := why_empty(columns, row):
-            of = places.setdefault((why, empty_mark(columns, row)), {})
-            of.setdefault(key, []).append(text_of(columns[x][row]))
-    words = []
-    for (why, mark), found in places.items():
-        alike: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
-        for key, texts in found.items():
-            alike.setdefault(() if len(texts) == lines[key] else tuple(texts), []).append(key)
-        each = [
-            " ".join(
-                filter(None, (_lines_words(keys, list(lines)), _at_words(texts, len(alike) > 1)))
-            )
-            for texts, keys in sorted(alike.items(), key=lambda one: one[0] != ())
-        ]
-        words.append(f"no pairs ({EMPTY_MARKS[mark]}), as {why}: {', '.join(each)}")
-    return "; ".join(words)
-
-
-def _lines_words(chosen: Sequence[tuple[str, ...]], lines: Sequence[tuple[str, ...]]) -> str:
-    """The names of some lines: of all of those that share a value this value."""
-    if len(chosen) == len(lines):
-        return "all lines" if len(lines) > 1 else ""
-    rest, names = list(chosen), []
-    for place in range(len(lines[0])):
-        for value in dict.fromkeys(key[place] for key in chosen):
-            shared = [key for key in lines if key[place] == value]
-            if {*shared} <= {*rest}:
-                names.append(spaced(value))
-                rest = [key for key in rest if key not in shared]
-    names += [" with ".join(map(spaced, key)) for key in rest]
-    return joined(names) if len(names) <= _MOST_NAMED else f"{len(chosen)} of {len(lines)} lines"
-
-
-def _at_words(texts: Sequence[str], is_one_of: bool) -> str:
-    """The places of lines, or all if there are none, which is said beside others."""
-    if not texts:
-        return "everywhere" if is_one_of else ""
-    if len(texts) <= _MOST_NAMED:
-        return f"at {joined([spaced(one) for one in texts])}"
-    return f"at {len(texts)} values from {spaced(texts[0])} to {spaced(texts[-1])}"
+            mark, baseline = empty_mark(columns, row), columns["baseline"][row]
+            # Of times it is known which side has none.
+            short = {"up": f"only {baseline} finished", "down": f"{baseline} did not"}
+            why = short.get(mark, "neither did" if why.startswith("neither") else why)
+            found.setdefault(mark, []).append(why)
+    each = [
+        f"{EMPTY_MARKS[mark]} ({' or '.join(dict.fromkeys(found[mark]))})"
+        for mark in EMPTY_MARKS
+        if mark in found
+    ]
+    return f"no pairs: {', '.join(each)}" if each else ""
 
 
 def over_of(columns: Columns, rows: Sequence[int]) -> str:

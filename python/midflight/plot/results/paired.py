@@ -43,6 +43,8 @@ __all__ = [
 
 #: The measurement, and the column with the values that are compared.
 _RATIO, _VALUE = "ratio", "value"
+#: Comparisons that lack half of their pairs are few up to this number, and to this share of all.
+_FEW, _FEW_SHARE = 2, 0.2
 #: The columns by which the file of a comparison is known.
 _COLUMNS = ("flow", "metric", "compared", _VALUE, "baseline", *CHANGES)
 
@@ -199,17 +201,29 @@ def _compared_rows(
 
 
 def lacks_pairs(columns: Columns) -> bool:
-    """Whether half of the comparisons or more have no pair, as a run of each has no value."""
+    """Whether half of the comparisons or more have no pair, as a run of each has no value, or more
+    than a few have at most half of their pairs: the others are those of the fastest runs.
+    """
     if "pairs" not in columns:
         return False
-    rows = range(len(columns["pairs"]))
-    empty = sum(bool(why_empty(columns, row)) for row in rows)
-    return 0 < len(rows) <= 2 * empty
+    count, lacking = len(columns["pairs"]), len(_lacking(columns))
+    return 0 < count <= 2 * len(_empty(columns)) or lacking > max(_FEW, _FEW_SHARE * count)
+
+
+def _empty(columns: Columns) -> list[int]:
+    """The comparisons without any pair."""
+    return [row for row in range(len(columns["pairs"])) if why_empty(columns, row)]
+
+
+def _lacking(columns: Columns) -> list[int]:
+    """The comparisons of which half of the pairs or more are left out."""
+    each = zip(columns["pairs"], columns.get("left_out", ()), strict=False)
+    return [row for row, (pairs, lost) in enumerate(each) if int(lost or 0) >= max(1, int(pairs))]
 
 
 def left_out_reason(source: TableSource, where: Mapping[str, Any] | None = None) -> str:
-    """Return why the comparison of a sweep has no pair in many combinations; "" if it has some in
-    more than half.
+    """Return why the comparison of a sweep has few pairs in many combinations; "" if it has not
+    (`lacks_pairs`).
     """
     columns = _compared_rows(source, where) if is_sweep(source) else None
     if columns is None or not lacks_pairs(columns):
@@ -223,6 +237,9 @@ def left_out_reason(source: TableSource, where: Mapping[str, Any] | None = None)
         if why := why_empty(columns, row):
             lost.setdefault(why, set()).add(place)
     count = len({*places})
+    if 2 * len(_empty(columns)) < len(places):
+        found = {places[row] for row in _lacking(columns)}
+        return f"half of its pairs or more are left out in {len(found)} of {count} combinations"
     each = [f"{why} in {len(found)} of {count} combinations" for why, found in lost.items()]
     return ", and ".join(each)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from midflight.plot.common.style import Look
+from midflight.plot.common.style import Look, lighter
 from midflight.plot.results.quartiles import draw_whiskers
 from midflight.plot.results.scales import open_edges
 
@@ -20,6 +21,8 @@ __all__ = ["LEAST_FOR_BANDS", "Span", "draw_span", "takes_bands"]
 LEAST_FOR_BANDS = 8
 #: With more bands each is fainter.
 _MOST_STRONG_BANDS = 3
+#: The share of the colour of a line that pale whiskers have.
+_PALE = 0.4
 
 _Values = NDArray[np.float64]
 
@@ -50,8 +53,13 @@ def draw_span(
     *,
     bands: bool,
     lines: int = 1,
+    weak: NDArray[np.bool_] | None = None,
 ) -> None:
-    """Draw the ends of one of so many lines, as a band or as whiskers at these places."""
+    """Draw the ends of one of so many lines, as a band or as whiskers at these places; those of
+    `weak` values are pale.
+    """
+    from matplotlib.colors import to_hex
+
     known = np.isfinite(span.low) & np.isfinite(span.high)
     ranged = known & (span.low < span.high)
     banded = np.zeros(len(known), dtype=np.bool_)
@@ -61,10 +69,15 @@ def draw_span(
         padded = np.pad(inside, 1)
         banded = inside & (padded[:-2] | padded[2:])
         _draw_band(axes, span, look, banded, strong=lines <= _MOST_STRONG_BANDS)
-    alone = ranged & ~banded
-    if alone.any():
+    pale = np.zeros(len(known), dtype=np.bool_) if weak is None else weak
+    red, green, blue = lighter(look.colour, _PALE)
+    faint = replace(look, colour=to_hex((red, green, blue)))
+    for some, of in ((~pale, look), (pale, faint)):
+        alone = ranged & ~banded & some
+        if not alone.any():
+            continue
         lengths = np.abs(np.vstack([span.middle - span.low, span.high - span.middle]))[:, alone]
-        drawn = draw_whiskers(axes, look, at[alone], span.middle[alone], lengths, cap_pt)
+        drawn = draw_whiskers(axes, of, at[alone], span.middle[alone], lengths, cap_pt)
         open_edges(axes, drawn.get_children())
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from midflight.meant import did_you_mean
+from midflight.plot.common.band_above import make_room_above
 from midflight.plot.common.figure import Dress, check_dress, label_axes, write_figure
 from midflight.plot.common.line_looks import (
     line_named_by,
@@ -41,8 +42,8 @@ from midflight.plot.results.axis import (
 )
 from midflight.plot.results.box_words import box_words
 from midflight.plot.results.compared import (
-    FEW,
     MEANS,
+    PALE,
     counts_of,
     empty_mark,
     empty_words,
@@ -92,6 +93,7 @@ from midflight.plot.results.shares import (
     panels_of,
     share_words,
 )
+from midflight.plot.results.spans import LEAST_FOR_BANDS
 from midflight.plot.results.spread_data import (
     Group,
     Spread,
@@ -141,6 +143,8 @@ __all__ = ["SPREADS", "Spread", "plot_spread", "spread_figure", "spread_of", "sp
 #: The kinds of figures of results, beside the medians over an axis.
 SPREADS = ("cdf", "box", "interval", "heatmap")
 
+#: Runs that are left out of changes are counted apart for so many lines.
+_MOST_LOST = 2
 _USUAL_IN = (COLUMN_IN * 1.25, 2.9)
 #: Why an axis of a kind cannot be logarithmic.
 _NAMED: Mapping[str, str] = {
@@ -357,7 +361,8 @@ def _lines(
     texts: list[str] = []
     if x is not None:
         texts = ordered(columns, rows, x, kept)
-        if kind == "box":
+        are_means = kind == "interval" and not has_ends(columns, value)
+        if kind == "box" or (are_means and _are_crowded(columns, keys, x, value)):
             # However far apart their numbers are.
             numbers, categories, x_unit = side_by_side(texts, x)
             places = {text: float(number) for text, number in numbers.items()}
@@ -425,12 +430,12 @@ def _lines(
         if has_intervals:
             most = most_pairs(groups)
             has_few = any(is_few(pairs, most) for group in groups for _, pairs in group.counts)
-            empty = empty_words(columns, rows, by, str(x))
-            few_as = left_out_words(columns, rows)
+            empty = empty_words(columns, rows)
+            few_as = left_out_words(columns, rows, most_named=_MOST_LOST)
             behind = [one for group in groups for one in group.counts]
             averaged = averaged_words(over, samples, behind)
             same = same_words(columns, rows, value)
-            words = (detail, same, averaged, few_as, FEW * has_few, empty)
+            words = (detail, same, averaged, few_as, PALE * has_few, empty)
             detail = "; ".join(filter(None, words))
     shares = kind == "cdf"
     if not shares:
@@ -453,6 +458,24 @@ def _lines(
         along=compared_name(str(x), columns),
         counted="pairs" if has_intervals else "values" if kind == "interval" else "runs",
     )
+
+
+def _are_crowded(
+    columns: Columns, keys: Mapping[tuple[str, ...], Sequence[int]], x: str, value: str
+) -> bool:
+    """Whether means of times, of lines with these rows, have no room at their numbers: these are
+    many, and several lines have marks of their own at some, as runs of theirs did not finish.
+    """
+    every: set[str] = set()
+    short: dict[str, set[tuple[str, ...]]] = {}
+    for key, rows in keys.items():
+        for row in rows:
+            text = text_of(columns[x][row])
+            every.add(text)
+            if math.isnan(shown_number(columns[value][row], value)):
+                short.setdefault(text, set()).add(key)
+    is_time = value.endswith("_ns")
+    return is_time and len(every) >= LEAST_FOR_BANDS and any(len(one) > 1 for one in short.values())
 
 
 def spread_figure(
@@ -484,13 +507,16 @@ def spread_figure(
         axes = figure.add_subplot()
         entries: dict[str, Any] = {}
         if data.kind == "interval":
-            draw_endless(axes, draw_spread_intervals(axes, data, logs, (width, height), cut))
+            found = draw_spread_intervals(axes, data, logs, (width, height), cut)
+            are_changes = any(group.ends for group in data.groups)
+            draw_endless(axes, found, width, logs.x, are_changes=are_changes)
         elif data.kind == "cdf":
             draw_shares(axes, data, spread_looks(data), _places(data)[0], is_log=logs.x.is_log)
         else:
             entries = draw_spread_boxes(axes, data, logs, height)
         if data.kind != "cdf" and data.categories is not None:
             name_categories(axes, data.categories, width)
+        make_room_above(figure, [[axes]], size)
         label_axes(
             figure,
             axes,
@@ -537,7 +563,8 @@ def _panels_figure(
     has_own = is_free and has_strokes(data.panels, is_log=is_log)
     of_kind = ends_of_boxes if data.kind == "box" else ends_of_means
     drawn_all = replace(of_all, groups=[one for panel in data.panels for one in panel.groups])
-    endless: list[tuple[Axes, Sequence[Endless]]] = []
+    endless: list[tuple[Axes, Sequence[Endless], float]] = []
+    are_changes = any(one.ends for one in groups.values())
     entries: dict[str, Any] = {}
 
     def ends_of(place: int) -> tuple[float, float]:
@@ -559,14 +586,14 @@ def _panels_figure(
         else:
             shown = None if any(group.ends for group in one.groups) else ends_of(place)
             found = draw_spread_intervals(axes, one, logs, size_in, cut, looks, shown)
-            endless.append((axes, found))
+            endless.append((axes, found, size_in[0]))
         if one.categories is not None:
             name_categories(axes, one.categories, size_in[0])
 
     def finish() -> None:
         # The axes of values have their ends when all panels are drawn.
-        for axes, some in endless:
-            draw_endless(axes, some)
+        for axes, some, width in endless:
+            draw_endless(axes, some, width, logs.x, are_changes=are_changes)
 
     words = "each panel has an axis of its own" if has_own else ""
     data = replace(data, detail="; ".join(filter(None, (data.detail, words))))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,7 @@ from midflight.plot.results.dodge import (
     side_by_side_at_names,
     whiskers_of,
 )
+from midflight.plot.results.edge_rows import EdgeMarks, Shape, draw_edge_marks
 from midflight.plot.results.quartiles import mark_endless
 from midflight.plot.results.scales import (
     beyond,
@@ -77,15 +78,8 @@ __all__ = [
 #: The room above and below a panel of boxes, in inches, about.
 _AROUND_IN = 0.9
 
-#: The height of crosses for places without a value, as a share of the axes.
-_CROSS_AT = 0.03
-#: How the mark of a point of few pairs stands beside it.
-_FEW_HOW: Mapping[str, Any] = {
-    "textcoords": "offset points",
-    "va": "center",
-    "fontsize": 9,
-    "zorder": 6,
-}
+#: How strong points of few pairs are beside others, and the line that leads to them.
+_WEAK = 0.35
 
 _Values: TypeAlias = NDArray[np.float64]
 _Ends: TypeAlias = tuple[float, float]
@@ -269,10 +263,28 @@ def _shares(values: _Values, ends: tuple[float, float], *, is_log: bool) -> _Val
     return ((np.log(np.maximum(values, ends[0])) if is_log else values) - low) / (top - low)
 
 
-def draw_endless(axes: Axes, every: Sequence[Endless]) -> None:
-    """Draw intervals without an end to the edges of the axes, with arrows there."""
-    for x, low, high, look, empty in every:
-        _draw_empty(axes, x, look, empty)
+def draw_endless(
+    axes: Axes,
+    every: Sequence[Endless],
+    width_in: float,
+    scale: PlaceScale,
+    *,
+    are_changes: bool = False,
+) -> None:
+    """Draw intervals without an end to the edges of the axes, with arrows there, and mark places
+    without a value above them, in a figure so wide. Changes have no place on the axes there, as
+    values that are longer than all others have.
+    """
+    _, top = axes.get_ylim()
+    axes.set_ylim(*axes.get_ylim())
+    shapes: Sequence[tuple[str, Shape]] = (("up", "up"), ("down", "down"), ("none", "cross"))
+    marks = [
+        EdgeMarks(one.x[[mark == name for mark in one.empty]], one.look, shape)
+        for one in every
+        for name, shape in shapes
+    ]
+    draw_edge_marks(axes, marks, top, width_in, scale, outside=are_changes)
+    for x, low, high, look, _ in every:
         chosen = np.isinf(low) | np.isinf(high)
         if not chosen.any():
             continue
@@ -287,23 +299,6 @@ def draw_endless(axes: Axes, every: Sequence[Endless]) -> None:
             axes.plot(at[sure], one[sure], "_", **how)
         mark_endless(axes, at, ends[0], bottom, look, "down")
         mark_endless(axes, at, ends[1], top, look)
-
-
-def _draw_empty(axes: Axes, x: _Values, look: Look, empty: Sequence[str]) -> None:
-    """Mark the places of a line without a value: with arrows at the edges of the axes where it is
-    known on which side of the others it is, with a cross otherwise.
-    """
-    bottom, top = axes.get_ylim()
-    axes.set_ylim(bottom, top)
-    edges: Sequence[tuple[Literal["up", "down"], float]] = (("up", top), ("down", bottom))
-    for arrow, edge in edges:
-        at = x[[one == arrow for one in empty]]
-        mark_endless(axes, at, np.full(at.shape, np.inf), edge, look, arrow)
-    at = x[[one == "none" for one in empty]]
-    how: Any = {"color": look.colour, "markersize": 4.2, "markeredgewidth": 1.0, "zorder": 5}
-    # Above the lower edge, where no value is.
-    across = axes.get_xaxis_transform()
-    axes.plot(at, np.full(at.shape, _CROSS_AT), "x", transform=across, **how)
 
 
 def _joined_means(group: Group) -> list[float]:
@@ -366,19 +361,28 @@ def draw_spread_intervals(
         # That of a comparison has the baseline at 0.
         has_negative |= bool((mean < 0).any() or group.ends)
         short = np.array(group.is_short, dtype=np.bool_)
-        span = Span(at, mean, low, high, ~short)
-        draw_span(axes, span, look, at, whiskers.cap_pt, bands=bands, lines=len(drawn_groups))
+        few = [is_few(pairs, most) for _, pairs in group.counts] if group.ends else []
+        weak = np.array(few or [False] * len(mean), dtype=np.bool_)
+        span = Span(at, mean, low, high, ~short & ~weak)
+        draw_span(
+            axes, span, look, at, whiskers.cap_pt, bands=bands, lines=len(drawn_groups), weak=weak
+        )
         how = line_style(look, widths[place])
         how |= {} if has_numbers else {"linestyle": "none"}
         # A line of means that leave out more and more runs would fall where times grow.
-        drawn = axes.plot(at, np.where(short, np.nan, mean), label=group.named, zorder=4, **how)
-        drawn += axes.plot(at[short], mean[short], zorder=4, **{**how, "linestyle": "none"})
+        alone = {**how, "linestyle": "none"}
+        drawn = axes.plot(
+            at, np.where(short | weak, np.nan, mean), label=group.named, zorder=4, **how
+        )
+        drawn += axes.plot(at[short], mean[short], zorder=4, **alone)
+        if weak.any():
+            # The parts of the line that lead to these points, and these.
+            around = np.pad(weak, 1)
+            leads = (weak | around[:-2] | around[2:]) & ~short
+            faint: Any = {"zorder": 3, "alpha": _WEAK}
+            drawn += axes.plot(at, np.where(leads, mean, np.nan), **{**how, "marker": ""}, **faint)
+            drawn += axes.plot(at[weak], mean[weak], **alone, **faint)
         open_edges(axes, drawn)
-        for number, (_, pairs) in enumerate(group.counts if group.ends else ()):
-            if is_few(pairs, most):
-                axes.annotate(
-                    "*", (at[number], mean[number]), (3, -1), color=look.colour, **_FEW_HOW
-                )
         is_seen = short & np.isfinite(mean)
         above = np.where(sure, high, mean)[is_seen]
         mark_endless(axes, at[is_seen], np.full(above.shape, np.inf), above, look, above_pt=6.0)
