@@ -139,3 +139,19 @@ def test_a_line_is_the_same_as_another_one_only_if_it_is_in_all_panels() -> None
         figure = figure_of(plot_axis, table, **HOW)
         shown = [one.get_text() for one in figure.legends[0].get_texts()]
         assert ("freeze (same as sack)" in shown) == (not apart)
+
+
+def test_a_line_has_one_width_in_all_panels() -> None:
+    table = table_of({"1 Mbit/s": 20.0, "2 Mbit/s": 10.0, "4 Mbit/s": 5.0}, **{"1 Mbit/s": 5.0})
+    # Lines coincide in the first panel alone.
+    table["duration_ns"] = [
+        time * (1 + (rate != "1 Mbit/s") * SCHEMES.index(str(scheme)))
+        for time, rate, scheme in zip(
+            map(float, map(str, table["duration_ns"])), table[RATE], table[SCHEME], strict=True
+        )
+    ]
+    axes = figure_of(plot_axis, table, **HOW).axes
+    widths = [[one.get_linewidth() for one in each.get_legend_handles_labels()[0]] for each in axes]
+    assert len(widths) == 3
+    assert widths[0] == widths[1] == widths[2]
+    assert len({*widths[0]}) > 1

@@ -5,7 +5,7 @@ narrower, so that all of them are seen, also in grey.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ __all__ = [
     "groups_of",
     "marker_share",
     "narrower",
+    "same_widths",
     "usual_line",
     "widths_of_joined",
 ]
@@ -33,6 +34,7 @@ _WIDER = 1.6
 #: The markers of a line that is twice as wide as usual are larger by this power of it.
 _MARKER_POWER = 0.45
 
+_Key = TypeVar("_Key")
 _Values: TypeAlias = NDArray[np.float64]
 
 
@@ -104,6 +106,21 @@ def widths_of_joined(
             for member, width in zip(members, found, strict=True):
                 widths[member] = width
     return widths
+
+
+def same_widths(
+    panels: Sequence[Sequence[tuple[_Key, float]]], usual_pt: float
+) -> dict[_Key, float]:
+    """Return one width in points for each line of several panels, each with its lines and the
+    widths that they have there: one that is wide in some is wide in all, as a line that is wide
+    here and there would seem to say something.
+    """
+    found: dict[_Key, float] = {}
+    for key, width in (one for panel in panels for one in panel):
+        before = found.get(key, usual_pt)
+        narrower = min(before, width) if before <= usual_pt else before
+        found[key] = max(before, width) if max(before, width) > usual_pt else narrower
+    return found
 
 
 def usual_line(handle: Any, usual_pt: float | None = None) -> Any:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 import numpy as np
 
 from midflight.plot.common.band_above import make_room_above
-from midflight.plot.common.coincide import widths_of_joined
+from midflight.plot.common.coincide import same_widths, widths_of_joined
 from midflight.plot.common.figure import Dress, check_dress, label_axes, write_figure
 from midflight.plot.common.line_looks import few_entries, line_looks, line_named_by, schemes_apart
 from midflight.plot.common.names import (
@@ -566,17 +566,25 @@ def _panels_figure(
     seen, names = [], _names(data)
     with style():
         grid = Grid.of("median", len(data.panels), size, own_y=has_own)
-        for axes, panel in zip(grid.panels, data.panels, strict=True):
+        owns = []
+        for panel in data.panels:
             name, is_empty = "log" if ends.log_y else "linear", not _finite(panel)
             own = _ends_of(panel, None, name) if has_own and not is_empty else ends
             own = own._replace(scale_x=ends.scale_x)
             if has_own and not is_empty and not ends.log_y:
                 bottom, top = near_ends(_finite(panel))
                 own = own._replace(low=bottom, top=top, bottom=bottom)
+            owns.append(own)
+        each = zip(data.panels, owns, strict=True)
+        widths = same_widths(
+            [[*zip(_keys(one), _widths(one, own), strict=True)] for one, own in each], MEDIANS_PT
+        )
+        for axes, panel, own in zip(grid.panels, data.panels, owns, strict=True):
             mine = [looks[tuple(line.key)] for line in panel.lines]
-            seen.append(_draw(axes, panel, mine, own, grid.panel_in, _places(data), names))
+            wide = [widths[key] for key in _keys(panel)]
+            seen.append(_draw(axes, panel, mine, own, grid.panel_in, _places(data), names, wide))
             axes.set_title(panel.name, fontsize=7.5, parse_math=False)
-            if is_empty and (has_own or not _finite(data)):
+            if not _finite(panel) and (has_own or not _finite(data)):
                 axes.set_yticks([])
         own_words = "each panel has an axis of its own" if has_own else ""
         detail = "; ".join(filter(None, (_detail(data, is_seen=any(seen)), own_words)))
@@ -594,6 +602,19 @@ def _panels_figure(
     return grid.figure
 
 
+def _keys(data: AxisData) -> list[tuple[str, ...]]:
+    return [tuple(line.key) for line in data.lines]
+
+
+def _widths(data: AxisData, ends: _Ends) -> list[float]:
+    """The widths of the lines of a panel in points: those that coincide are told apart by them."""
+    if data.categories is not None:
+        return [MEDIANS_PT] * len(data.lines)
+    how: Any = {"scale_x": ends.scale_x, "log_y": ends.log_y}
+    medians = [(one.x, [point.median for point in one.points]) for one in data.lines]
+    return widths_of_joined(medians, (ends.low, ends.top), MEDIANS_PT, **how)
+
+
 def _draw(
     axes: Axes,
     data: AxisData,
@@ -602,9 +623,11 @@ def _draw(
     size: tuple[float, float],
     places: Sequence[float],
     names: Mapping[str, str],
+    widths: Sequence[float] | None = None,
 ) -> bool:
-    """Draw the lines of a panel with these looks, in axes for these places that have so much room
-    as a figure of this size in inches; return whether any quartiles are seen.
+    """Draw the lines of a panel with these looks and widths in points, by default its own, in axes
+    for these places that have so much room as a figure of this size in inches; return whether any
+    quartiles are seen.
     """
     (scale_x, log_y, low, top, bottom), (width, height) = ends, size
     has_names = data.categories is not None
@@ -616,11 +639,9 @@ def _draw(
         drawn = [(line, look) for line, look, _ in schemes]
     marks = quartile_marks(data.lines, low, is_log=log_y)
     marker = marker_high(math.log(top / low) if log_y else top - low, height)
-    widths, apart = [MEDIANS_PT] * len(drawn), Apart(0.0)
+    widths, apart = widths or _widths(data, ends), Apart(0.0)
     if not has_names:
         whiskers = whiskers_of(marks, marker, width, scale_x, bands=bands)
-        medians = [(one.x, [point.median for point in one.points]) for one in data.lines]
-        widths = widths_of_joined(medians, (low, top), MEDIANS_PT, scale_x=scale_x, log_y=log_y)
     else:
         # Names have no room between them that says anything.
         if not schemes:
