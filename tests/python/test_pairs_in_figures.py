@@ -120,7 +120,7 @@ def test_points_of_half_of_the_pairs_or_fewer_are_pale(pairs: int, marks: int) -
     axes = interval(columns)
     pale = [one for one in axes.lines if one.get_alpha() and one.get_marker() not in ("", "None")]
     assert [[round(one) for one in line.get_xdata()] for line in pale] == [[2]] * marks
-    assert ("pale: at most half as many pairs as others" in said_in(axes)) == bool(marks)
+    assert ("pale: half the pairs of others or fewer" in said_in(axes)) == bool(marks)
     words = "*: at most half as many pairs as others"
     how: Any = {"x": GAP, "y": DELAY, "value": "ratio", "where": {"value": "freeze"}}
     cells, _ = figure_of(plot_spread, columns, "heatmap", **how).axes

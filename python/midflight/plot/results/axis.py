@@ -609,6 +609,7 @@ def _keys(data: AxisData) -> list[tuple[str, ...]]:
 def _widths(data: AxisData, ends: _Ends) -> list[float]:
     """The widths of the lines of a panel in points: those that coincide are told apart by them."""
     if data.categories is not None:
+        # Points over names are not joined.
         return [MEDIANS_PT] * len(data.lines)
     how: Any = {"scale_x": ends.scale_x, "log_y": ends.log_y}
     medians = [(one.x, [point.median for point in one.points]) for one in data.lines]
@@ -639,7 +640,10 @@ def _draw(
         drawn = [(line, look) for line, look, _ in schemes]
     marks = quartile_marks(data.lines, low, is_log=log_y)
     marker = marker_high(math.log(top / low) if log_y else top - low, height)
-    widths, apart = widths or _widths(data, ends), Apart(0.0)
+    apart = Apart(0.0)
+    if has_names or widths is None:
+        # Of one line over schemes each has a look of its own.
+        widths = [MEDIANS_PT] * len(drawn) if has_names else _widths(data, ends)
     if not has_names:
         whiskers = whiskers_of(marks, marker, width, scale_x, bands=bands)
     else:

@@ -60,7 +60,7 @@ MEANS: Mapping[str, str] = {"ratio": "mean change", "difference": "mean differen
 #: What a point or a cell of few pairs has, and what that means.
 FEW = "*: at most half as many pairs as others"
 #: What a point of few pairs is, and what that means.
-PALE = "pale: at most half as many pairs as others"
+PALE = "pale: half the pairs of others or fewer"
 #: What a cell of a map has whose interval contains 0, or that has none beside others.
 UNSURE = "95 % interval contains 0"
 #: The marks of places of a line without pairs: beyond the upper or the lower edge of the axes, as

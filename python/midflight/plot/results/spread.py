@@ -422,14 +422,17 @@ def _lines(
         over = over_of(columns, rows) if sampled is None else sampled.over
         taken = samples if sampled is None else sampled.axes
         what = MEANS[value] if has_intervals else "mean"
+        most = most_pairs(groups)
+        has_few = any(is_few(pairs, most) for group in groups for _, pairs in group.counts)
+        if has_intervals and has_few:
+            # A single sample, which has no interval, is pale, too.
+            counts = [one for one in counts if one > 1] or counts
         detail = interval_words(what, over, counts, taken)
         if misses:
             none = any(not known_of(one) for each in groups for one in each.values)
             at_edge = " (at the upper edge: none finished)" if none else ""
             detail += f"; arrows: too short, without {unfinished_words(lost)}{at_edge}"
         if has_intervals:
-            most = most_pairs(groups)
-            has_few = any(is_few(pairs, most) for group in groups for _, pairs in group.counts)
             empty = empty_words(columns, rows)
             few_as = left_out_words(columns, rows, most_named=_MOST_LOST)
             behind = [one for group in groups for one in group.counts]
