@@ -13,7 +13,7 @@ from matplotlib.text import Text
 
 from midflight import MidflightError
 from midflight.cli import main
-from midflight.plot import figure_of, plot_axis
+from midflight.plot import figure_of, plot_axis, plot_spread
 
 SCHEME, GAP, RATE = "flows.download.scheme", "handoffs.0.gap", "links.lte.rate"
 SCHEMES, GAPS = ("sack", "freeze", "enhanced"), ("0.2s", "0.5s", "1s")
@@ -155,3 +155,14 @@ def test_a_line_has_one_width_in_all_panels() -> None:
     assert len(widths) == 3
     assert widths[0] == widths[1] == widths[2]
     assert len({*widths[0]}) > 1
+
+
+def test_panels_of_phases_say_what_they_follow() -> None:
+    table = table_of({"1": 3.0, "2": 5.0, "3": 8.0})
+    table["phase"], table["kind"] = table.pop(RATE), ["handoff"] * len(table[GAP])
+    how: Any = {"x": GAP, "by": [SCHEME, "phase"]}
+    names = ["After handoff 1", "After handoff 2", "After handoff 3"]
+    figure = figure_of(plot_axis, table, y="duration_ns", **how)
+    assert [axes.get_title() for axes in figure.axes] == names
+    figure = figure_of(plot_spread, table, "box", value="duration_ns", **how)
+    assert [axes.get_title() for axes in figure.axes] == names

@@ -121,6 +121,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AxisData",
+    "after_words",
     "axis_data",
     "axis_figure",
     "axis_places",
@@ -327,7 +328,21 @@ def axis_data(
         where=kept_text(kept),
         by=by,
     )
-    return in_panels(data, orders[-1], lines_name(by[:-1], columns)) if has_panels else data
+    if not has_panels:
+        return data
+    data = in_panels(data, orders[-1], lines_name(by[:-1], columns))
+    if by[-1] == "phase" and (after := after_words(columns, rows)):
+        panels = [replace(one, name=f"After {after} {one.of}") for one in data.panels]
+        data = replace(data, panels=panels)
+    return data
+
+
+def after_words(columns: Columns, rows: Iterable[int]) -> str:
+    """Return what the phases of rows begin with: a handoff, a change, or either; "" if the table
+    does not say it.
+    """
+    kinds = {str(columns["kind"][row]) for row in rows} - {"start"} if "kind" in columns else set()
+    return " or ".join(one for one in ("handoff", "change") if one in kinds)
 
 
 def lines_name(by: Sequence[str], columns: Columns) -> str:

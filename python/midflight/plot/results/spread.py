@@ -32,6 +32,7 @@ from midflight.plot.common.style import (
 )
 from midflight.plot.results.alike import alike
 from midflight.plot.results.axis import (
+    after_words,
     axis_places,
     check_is_measured,
     kept_words,
@@ -294,6 +295,9 @@ def spread_of(
         found = _lines(columns, rows, kept, kind, x, value, by, samples)
         values = ordered(columns, rows, by[-1], kept) if by else []
         found = panels_over(found, values, lines_name(by[:-1], columns))
+        if by and by[-1] == "phase" and (after := after_words(columns, rows)):
+            named = [replace(one, name=f"After {after} {one.of[0]}") for one in found.panels]
+            found = replace(found, panels=named)
     _unmark_empty(found)
     words = (found.detail, early_words(columns, found_rows, value, by))
     return replace(
