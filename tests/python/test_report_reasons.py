@@ -22,6 +22,8 @@ from midflight.explain.path import Passing, PathSamples
 from midflight.explain.playback import playback_stalls
 from midflight.explain.recovery import MOST_EVENTS
 from midflight.explain.words import to_ms
+from midflight.plot.over_time.panels import shown_panels
+from midflight.plot.over_time.watched import watch
 from midflight.report_reasons import reasons_of
 from midflight.run_report import (
     at_text,
@@ -259,6 +261,35 @@ def test_a_small_receive_window_is_probably_the_limit() -> None:
         "segments were in flight"
     ) in said
     assert "receiver" not in limit_in(Scenario(**how))
+
+
+def above(scenario: Scenario, kind: str = "cwnd", **how: Any) -> str:
+    """The text above a panel of a run."""
+    runs = watch(scenario, kinds=[kind], **how.pop("flows", {}))
+    return shown_panels(runs, [kind], **how)[1][0].detail
+
+
+def test_figures_say_when_the_receivers_window_is_the_limit() -> None:
+    ferry = Scenario.read("ferry")
+    assert above(ferry).endswith(
+        "; flight probably limited by the receiver's window from 67.7 s on"
+    )
+    assert above(ferry, "pipe").endswith(" receiver's window from 67.7 s on")
+    # All of the time shown, and none of it.
+    assert above(ferry, from_s=75, until_s=80).endswith("limited by the receiver's window")
+    assert "receiver" not in above(ferry, until_s=60)
+    # The pace of BBR is its limit.
+    several = above(ferry, flows={"schemes": ["sack", "bbr-linux"]})
+    assert several.endswith("receiver's window: sack from 67.7 s on")
+    large = Scenario.read("ferry", sets={"set.tcp_rmem_max": "40000000"})
+    assert "receiver" not in above(large)
+
+
+def test_a_window_that_stands_still_unfilled_is_limited_by_the_receiver() -> None:
+    """On a full link its flight goes up and down, and the window does not grow."""
+    leo = Scenario.read("leo-handoffs")
+    assert above(leo).endswith("; flight probably limited by the receiver's window from 2.88 s on")
+    assert "receiver" not in above(Scenario.read("drive-test"))
 
 
 def test_a_link_that_other_nodes_share_is_not_called_unused() -> None:

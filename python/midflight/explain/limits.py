@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +14,16 @@ from midflight.explain.words import link_text, to_ms
 if TYPE_CHECKING:
     from midflight.explain.arrivals import FlowEvents, RunEvents
 
-__all__ = ["buffer_setting", "limit_of", "long_uses"]
+__all__ = ["Held", "buffer_setting", "held_by_receiver", "limit_of", "long_uses"]
 
 #: A link that was in use for this share of the time of a flow has a sentence of its own.
 _LONG = 0.25
 #: The flight is at its plateau if it was that within a round trip, to so many segments, and the
 #: congestion window was this many times as large.
 _AT_PLATEAU, _ABOVE_PLATEAU = 2, 1.1
+#: A window that stands still for so many round trips, of which never more than this share is in
+#: flight, has no effect either.
+_STILL_WINDOW_TRIPS, _UNFILLED = 10, 0.98
 #: It is told if it was that for this share of a time.
 _LEAST_HELD = 0.3
 
@@ -96,25 +99,16 @@ def limit_of(
         if others >= _LEAST_OTHER * could:
             said += f", and {(ours + others) / could:.0%} that of all flows together"
         return "; ".join(one for one in (said, _queue(path, span, rate_bps), _losses(lost)) if one)
-    rows = np.array(path.senders.column("flow")) == flow
-    time = path.senders.numpy("time_ns")[rows]
-    # After a handoff the window may be that of a timeout, and the round trip that of the old link,
-    # until data flow again.
-    since = events.first_of(passing)
-    since = begin if since is None else max(begin, since)
-    within = (time >= since) & (time <= end)
-    time = time[within]
-    cwnd, threshold, flight, trip = (
-        np.asarray(path.senders.numpy(name), np.float64)[rows][within]
-        for name in ("cwnd", "ssthresh", "flight", "srtt_ns")
-    )
-    if len(cwnd) < 10 or not np.isfinite(cwnd).all() or not np.isfinite(trip).any():
+    since = _flows_from(run, flow, span, path)
+    sampled = _Samples.of(path, flow, since, end)
+    if not sampled.are_known:
         return ""
+    _, cwnd, threshold, flight, trip = sampled
     of_use = f"{ours / could:.0%} of what {links} could carry, with headers"
-    # BBR's pace keeps the flight below its window, too.
-    is_paced = "bbr" in info["scheme"].lower()
-    if not is_paced and (said := _of_receiver(time, cwnd, flight, trip, span, of_use, setting)):
-        return said
+    is_paced = _is_paced(info)
+    held = None if is_paced else _held(sampled, span)
+    if held is not None:
+        return _of_receiver(held, span, of_use, setting)
     if path.wired_bps < np.nanmax(path.rate_bps) or not is_alone:
         return ""
     if (
@@ -157,39 +151,130 @@ def limit_of(
     return "; ".join(one for one in (said, _losses(lost)) if one)
 
 
-def _of_receiver(
-    time: NDArray[np.int64],
-    cwnd: Values,
-    flight: Values,
-    trip: Values,
-    span: tuple[int, int],
-    of_use: str,
-    setting: str,
-) -> str:
-    """Return when the receiver's window was the limit, if for much of a time, by samples of the
-    sender: no more than a number of segments is in flight, which is reached in each round trip,
-    while the congestion window has room for more; "" if it was not.
+class Held(NamedTuple):
+    """From when to when the receiver's window was the limit of what was in flight, how many
+    segments those were at most, and the congestion window on average.
     """
-    begin, end = span
+
+    since_ns: int
+    until_ns: int
+    flight: float
+    cwnd: float
+
+    def when(
+        self, span: tuple[int, int], share: float = _MOST_STILL / 2
+    ) -> tuple[int | None, int | None]:
+        """From when and until when it was in a time; None of an end that it has with that, but for
+        a share of it.
+        """
+        few = share * (span[1] - span[0])
+        since = self.since_ns if self.since_ns - span[0] > few else None
+        return since, self.until_ns if span[1] - self.until_ns > few else None
+
+
+class _Samples(NamedTuple):
+    """The states of a sender at intervals."""
+
+    time_ns: NDArray[np.int64]
+    cwnd: Values
+    ssthresh: Values
+    flight: Values
+    trip_ns: Values
+
+    @classmethod
+    def of(cls, path: PathSamples, flow: str, begin_ns: int, end_ns: int) -> _Samples:
+        """Those of a flow from one instant to another."""
+        table = path.senders
+        time = np.asarray(table.numpy("time_ns"), np.int64)
+        rows = (np.array(table.column("flow")) == flow) & (time >= begin_ns) & (time <= end_ns)
+        names = ("cwnd", "ssthresh", "flight", "srtt_ns")
+        columns = [np.asarray(table.numpy(name), np.float64)[rows] for name in names]
+        return cls(time[rows], *columns)
+
+    @property
+    def are_known(self) -> bool:
+        """Whether there are enough of them, with windows and round trips."""
+        known = len(self.cwnd) >= 10 and np.isfinite(self.cwnd).all()
+        return bool(known and np.isfinite(self.trip_ns).any())
+
+
+def _is_paced(info: Mapping[str, Any]) -> bool:
+    """Whether the pace of a flow keeps its flight below its window, as that of BBR does."""
+    return "bbr" in info["scheme"].lower()
+
+
+def _flows_from(run: RunEvents, flow: str, span: tuple[int, int], path: PathSamples) -> int:
+    """From when on data flow in a time. After a handoff the window may be that of a timeout, and
+    the round trip that of the old link, until they do.
+    """
+    first = run.of(flow).first_of(path.passing(*span))
+    return span[0] if first is None else max(span[0], first)
+
+
+def held_by_receiver(
+    run: RunEvents, flow: str, span: tuple[int, int], path: PathSamples
+) -> list[Held]:
+    """Return when the receiver's window was the limit of what was in flight, on each link that a
+    flow used for long between two instants; also on one that is full.
+    """
+    info = run.flows[flow]
+    if info["workload"] not in (None, "", "bulk") or not info["moves"] or _is_paced(info):
+        return []
+    found = []
+    for _, (begin, end) in long_uses(path, span):
+        sampled = _Samples.of(path, flow, begin, end)
+        # Its events need another run, which few flows are worth.
+        has_room = sampled.flight <= _UNFILLED * sampled.cwnd
+        if not sampled.are_known or np.mean(has_room) < _LEAST_HELD:
+            continue
+        if run.of(flow).has_paths:
+            continue
+        since = _flows_from(run, flow, (begin, end), path)
+        sampled = _Samples.of(path, flow, since, end)
+        held = _held(sampled, (begin, end)) if sampled.are_known else None
+        found += [] if held is None else [held]
+    return found
+
+
+def _held(sampled: _Samples, span: tuple[int, int]) -> Held | None:
+    """Return when the receiver's window was the limit, if for much of a time, by samples of the
+    sender; None if it was not. No more than a number of segments is in flight, which is reached in
+    each round trip, while the congestion window has room for more; or that window, which grows only
+    if it is filled, stands still for many round trips.
+    """
+    time, cwnd, _, flight, trip = sampled
     plateau = float(flight.max())
     at_it = time[flight >= plateau - _AT_PLATEAU]
     last = at_it[np.maximum(np.searchsorted(at_it, time, side="right") - 1, 0)]
-    is_held = (time >= last) & (time - last <= trip) & (cwnd > _ABOVE_PLATEAU * plateau)
-    if np.mean(is_held) * (time[-1] - time[0]) <= _LEAST_HELD * (end - begin):
-        return ""
-    since, until = int(time[is_held][0]), int(time[is_held][-1])
-    few = _MOST_STILL / 2 * (end - begin)
+    is_at_it = (time >= last) & (time - last <= trip) & (cwnd > _ABOVE_PLATEAU * plateau)
+    # Each change of the window, and each filled one, begins another time in which it stands still.
+    begins = (np.diff(cwnd, prepend=np.nan) != 0) | (flight > _UNFILLED * cwnd)
+    edges = np.append(np.flatnonzero(begins), len(time) - 1)
+    least = _STILL_WINDOW_TRIPS * float(np.nanmedian(trip))
+    is_still = (np.diff(time[edges]) > least)[np.cumsum(begins) - 1]
+    is_still &= flight <= _UNFILLED * cwnd
+    for is_held in (is_at_it, is_still):
+        if np.mean(is_held) * (time[-1] - time[0]) > _LEAST_HELD * (span[1] - span[0]):
+            since, until = int(time[is_held][0]), int(time[is_held][-1])
+            most = float(flight[is_held].max())
+            return Held(since, until, most, float(np.mean(cwnd[is_held])))
+    return None
+
+
+def _of_receiver(held: Held, span: tuple[int, int], of_use: str, setting: str) -> str:
+    """Return that the receiver's window was the limit in a time, and what a flow used."""
+    since, until = held.when(span)
     words, grown = "", ""
-    if since - begin > few:
+    if since is not None:
         words = f"from {to_ms(since)} on, "
         grown = "; before, the congestion window was smaller; in all of that time"
-    if end - until > few:
-        words = f"from {to_ms(since)} to {to_ms(until)}, "
+    if until is not None:
+        words = f"from {to_ms(held.since_ns)} to {to_ms(until)}, "
     sets = f" (`{setting}` sets it)" if setting else ""
     return (
         f"{words}probably the receiver's window was the limit{sets}: no more than "
-        f"{plateau:,.0f} segments were in flight, while the congestion window had room for "
-        f"{np.mean(cwnd[is_held]):,.0f} on average{grown or ';'} the flow used {of_use}"
+        f"{held.flight:,.0f} segments were in flight, while the congestion window had room for "
+        f"{held.cwnd:,.0f} on average{grown or ';'} the flow used {of_use}"
     )
 
 
@@ -250,7 +335,8 @@ def _queue(path: PathSamples, span: tuple[int, int], rate_bps: float) -> str:
     # The bits that waited, which are what the wait is of at the rate of each sample.
     bits = float(np.mean((path.wait_ns * path.rate_bps)[within])) / NS_PER_S
     mean_ms = bits / rate_bps * 1e3
-    said = f"its queue had {packets:.3g} packets on average, which is {mean_ms:.3g} ms at "
+    count = f"{packets:,.0f}" if packets >= 1000 else f"{packets:.3g}"
+    said = f"its queue had {count} packets on average, which is {mean_ms:.3g} ms at "
     if abs(wait / 1e6 / mean_ms - 1) < _LIKE:
         return f"{said}the link's rate"
     return (

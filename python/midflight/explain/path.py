@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from midflight._core import Setup
+    from midflight._core import Setup, Table
 
 __all__ = ["Passing", "PathSamples", "stretches"]
 
@@ -53,8 +53,11 @@ class PathSamples:
     link `rate_bps` is nan.
     """
 
-    def __init__(self, setup: Setup, *, is_up: bool = False) -> None:
-        links, self.senders = setup.samples()
+    def __init__(
+        self, setup: Setup, *, is_up: bool = False, samples: tuple[Table, Table] | None = None
+    ) -> None:
+        """Take a run, and its samples if they are known."""
+        links, self.senders = setup.samples() if samples is None else samples
         of_link: dict[int, dict[str, Values]] = {}
         numbers = links.numpy("number")
         names = ("time_ns", "rate_bps", "mean", "bytes", "up", "delay_ns")

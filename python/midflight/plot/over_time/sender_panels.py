@@ -9,6 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from midflight._core import Setup
+from midflight.explain.arrivals import RunEvents
+from midflight.explain.limits import held_by_receiver
+from midflight.explain.path import PathSamples
 from midflight.plot.common.line_looks import plain_look
 from midflight.plot.over_time.bins import bin_edges
 from midflight.plot.over_time.curves import (
@@ -41,6 +45,8 @@ _OF_SAMPLES = (1, 6)
 _MOST_COMBED, _OF_COMB = 15, 0.2
 #: A window from which on it has no limit.
 _UNLIMITED = 2**30
+#: What begins, or ends, nearer to an end of the time shown than this share of it is seen with that.
+_SEEN = 0.02
 #: Values of steps in an interval of which medians are taken.
 _SAMPLES = 20
 
@@ -136,6 +142,40 @@ def _of_segments(runs: Sequence[WatchedRun]) -> str:
     )
 
 
+def _limited_by_receiver(runs: Sequence[WatchedRun], window: tuple[float, float]) -> str:
+    """When the receiver's window limits what is in flight, as reports say it, so that the
+    congestion window has no effect; "" where that is not for long, or not in the time shown.
+    """
+    first, last = (round(one * NS_PER_S) for one in window)
+    each: dict[str, list[str]] = {}
+    for run, flow, how in each_line(runs):
+        # The events of a kernel's run are those of its own programs.
+        if not isinstance(run.setup, Setup):
+            continue
+        is_up = run.direction_of(flow) == "up"
+        path = PathSamples(run.setup, is_up=is_up, samples=run.samples)
+        shown = first, min(last, flow.end_ns)
+        for held in held_by_receiver(RunEvents(run.setup), flow.flow, (0, flow.end_ns), path):
+            if held.until_ns <= shown[0] or held.since_ns >= shown[1]:
+                continue
+            since, until = held.when(shown, _SEEN)
+            words = [] if since is None else [f"from {since / NS_PER_S:.3g} s on"]
+            if until is not None:
+                begins = max(held.since_ns, shown[0]) / NS_PER_S
+                words = [f"from {begins:.3g} s to {until / NS_PER_S:.3g} s"]
+            each.setdefault(how["label"], []).extend(words)
+    if not each:
+        return ""
+    said = "flight probably limited by the receiver's window"
+    times = {label: " and ".join(words) for label, words in each.items()}
+    of_all = len(times) == sum(len(run.flows) for run in runs) and len({*times.values()}) == 1
+    if of_all:
+        return " ".join(filter(None, (said, next(iter(times.values())))))
+    return f"{said}: " + ", ".join(
+        " ".join(filter(None, (label, when))) for label, when in times.items()
+    )
+
+
 def cwnd_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
     curves, behind = [], []
     alone, has_means = is_alone(runs), False
@@ -156,7 +196,8 @@ def cwnd_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interval
     curves, said = _calmed(runs, curves, window, interval)
     shown = [one for one in (*curves, *behind) if len(one.time_s)]
     of_pipe = f"pipe: means of {seconds_text(interval)}" if has_means else ""
-    detail = "; ".join(filter(None, (_of_segments(runs), said, of_pipe)))
+    limits = _limited_by_receiver(runs, window)
+    detail = "; ".join(filter(None, (_of_segments(runs), said, of_pipe, limits)))
     return Panel("cwnd", "cwnd (segments)", "segments", shown, detail)
 
 
@@ -226,7 +267,8 @@ def pipe_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interval
         if line is not curves[0]:
             curves = [line]
             said = f"means of {seconds_text(interval)}, band: smallest to largest"
-    detail = "; ".join(filter(None, (_of_segments(runs), said)))
+    limits = _limited_by_receiver(runs, window)
+    detail = "; ".join(filter(None, (_of_segments(runs), said, limits)))
     return Panel("pipe", "Pipe (segments)", "segments", [*curves, *marks], detail)
 
 
