@@ -256,6 +256,38 @@ def test_a_single_sample_above_the_axis_has_an_arrowhead_and_no_line() -> None:
     assert max(np.nanmax(np.asarray(one.get_ydata(), np.float64)) for one in lines) < 100
 
 
+def test_an_axis_reaches_each_of_several_samples_that_are_a_little_longer() -> None:
+    runs = watch(Scenario.read("household"), kinds=["rtt"])
+    window, panels = shown_panels(runs, ["rtt"])
+    axes = _panel_of(over_time_figure(runs, panels, window).axes, "RTT")
+    assert not [one for one in axes.lines if one.get_gid() == CUT]
+    assert axes.get_ylim()[1] > 275
+
+
+def test_no_dashes_of_a_handoff_are_seen_between_the_digits_of_a_value() -> None:
+    axes = Figure().add_subplot()
+    axes.set_xlim(0, 100)
+    axes.set_ylim(0, 10)
+    axes.axvline(51.5, linestyle="--")
+    mark_cut_lines(axes, [Peak(91.3, "a", 50.0, 0), Peak(30.0, "b", 80.0, 1)], "ms")
+    crossed, clear = axes.texts
+    assert crossed.get_bbox_patch() is not None
+    assert clear.get_bbox_patch() is None
+
+
+def test_values_below_each_other_have_the_order_of_the_legend() -> None:
+    axes = Figure().add_subplot()
+    axes.set_xlim(0, 100)
+    axes.set_ylim(0, 10)
+    axes.plot([0, 47, 47, 49, 100], [1, 1, 20, 1, 1])
+    peaks = [Peak(30.0, "a", 50.2, 0), Peak(40.0, "b", 50.1, 1), Peak(50.0, "c", 50.0, 2)]
+    mark_cut_lines(axes, peaks, "ms")
+    axes.figure.draw_without_rendering()
+    heights = [one.get_window_extent().y0 for one in axes.texts if one.get_text()]
+    assert [one.get_text() for one in axes.texts] == ["30 ms", "40 ms", "50 ms"]
+    assert heights == sorted(heights, reverse=True)
+
+
 def test_a_value_is_clear_of_lines_that_go_up_beside_its_arrowhead() -> None:
     axes = Figure().add_subplot()
     axes.set_xlim(0, 100)

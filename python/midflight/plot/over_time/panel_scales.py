@@ -271,11 +271,13 @@ def _peaks_above(panel: Panel, yscale: str | None) -> list[Peak]:
 
 
 def _with_near_peaks(panel: Panel, most: float) -> float:
-    """What an axis has to reach, with the longest times that are a little above that: arrowheads
-    would stand at the lines.
+    """What an axis has to reach, with the longest times that are a little above that, or above the
+    next shorter one of these: arrowheads would stand at the lines.
     """
-    near = (one.value for one in panel.peaks if one.value <= _NEAR_PEAK * _MARGIN * most)
-    return max([most, *near])
+    for one in sorted(panel.peaks, key=lambda one: one.value):
+        if most < one.value <= _NEAR_PEAK * _MARGIN * most:
+            most = one.value
+    return most
 
 
 def peak_words(panel: Panel, yscale: str | None, off: Sequence[Peak] = ()) -> str:
@@ -304,11 +306,13 @@ def _three_digits(value: float) -> str:
 def peaks_off(panel: Panel, top: float, room: Room) -> list[Peak]:
     """Return the peaks of the lines of a panel of times above the end of its values, `top`: one for
     each time for which a line leaves it, those that are near each other together; and the longest
-    times that are not drawn.
+    times that are not drawn. They are in the order of their lines, and of time.
     """
     first, last = room.window
     found: list[Peak] = []
-    for peak in panel.peaks if panel.kind in _OF_TIMES else ():
+    lines = list(dict.fromkeys(one.label for one in panel.curves))
+    peaks = sorted(panel.peaks, key=lambda one: lines.index(one.label))
+    for peak in peaks if panel.kind in _OF_TIMES else ():
         mine = [one for one in panel.curves if one.label == peak.label and not one.in_row]
         # From when to when, and how high.
         over: list[tuple[float, float, float]] = []
@@ -335,7 +339,7 @@ def peaks_off(panel: Panel, top: float, room: Room) -> list[Peak]:
                 group, end = [], -math.inf
             group.append(one_over)
             end = max(end, one_over[1])
-    return sorted(found, key=lambda one: one.time_s)
+    return found
 
 
 def without_lone_peaks(panel: Panel, top: float) -> Panel:
@@ -373,6 +377,9 @@ def mark_cut_lines(axes: Axes, peaks: Sequence[Peak], unit: str, above: float = 
     taken: list[tuple[float, float, int]] = []
     tall = 72 * (1 - above) * axes.get_window_extent().height / figure.dpi
     lines = [one for one in axes.lines if one.get_gid() != CUT and np.size(one.get_xdata()) > 2]
+    # Handoffs, and what else is marked over the whole height.
+    pairs = [np.asarray(one.get_xdata(), np.float64) for one in axes.lines if one not in lines]
+    upright = [(float(x[0]) - first) / point for x in pairs if len(x) == 2 and x[0] == x[1]]
 
     def high_lines(height_pt: float) -> list[float]:
         """The times at which a line comes so near the upper edge, or nearer, and leaves it."""
@@ -395,9 +402,14 @@ def mark_cut_lines(axes: Axes, peaks: Sequence[Peak], unit: str, above: float = 
                 return False
         return bool(low > 0)
 
-    for peak in peaks:
+    def text_of(peak: Peak) -> tuple[str, float]:
+        """The value beside an arrowhead, and how long both are."""
         text = f"{_three_digits(peak.value)} {unit}" if has_values else ""
-        long = 1.5 * _HEAD_PT + text_width(text, _VALUE_PT) if text else _HEAD_PT
+        return text, 1.5 * _HEAD_PT + text_width(text, _VALUE_PT) if text else _HEAD_PT
+
+    reach = max((text_of(one)[1] for one in peaks), default=0.0)
+    for peak in _grouped(peaks, reach * point):
+        text, long = text_of(peak)
         at = (peak.time_s - first) / point
         right, left = at - _HEAD_PT / 2, at + _HEAD_PT / 2 - long
         level, is_left = 0, False
@@ -430,11 +442,28 @@ def mark_cut_lines(axes: Axes, peaks: Sequence[Peak], unit: str, above: float = 
             where |= {"textcoords": "offset points", "annotation_clip": False}
             where |= {"ha": "right" if is_left else "left", "va": "center_baseline"}
             where |= {"fontsize": _VALUE_PT, "zorder": 7, "color": colour}
-            if not is_clear(low, low + long, level):
+            if any(low < one < low + long for one in upright):
+                # The dashes of a line between two digits would be read as one.
+                where |= {"bbox": {"facecolor": "white", "edgecolor": "none", "pad": 0.2}}
+            elif not is_clear(low, low + long, level):
                 # A box would interrupt lines more than a rim does, which is no text in files of
                 # vectors.
                 axes.annotate(text, **where, path_effects=[Stroke(**_RIM)])
             axes.annotate(text, **where)
+
+
+def _grouped(peaks: Sequence[Peak], near_s: float) -> list[Peak]:
+    """Peaks in the order of time, but those that are near the one before in the order in which they
+    are given.
+    """
+    by_time = sorted(enumerate(peaks), key=lambda one: (one[1].time_s, one[0]))
+    groups: list[list[tuple[int, Peak]]] = []
+    for place, one in by_time:
+        if groups and one.time_s - max(peak.time_s for _, peak in groups[-1]) < near_s:
+            groups[-1].append((place, one))
+        else:
+            groups.append([(place, one)])
+    return [one for group in groups for _, one in sorted(group, key=lambda each: each[0])]
 
 
 def _right_of(strokes_pt: Sequence[float], beside_pt: float) -> float:
