@@ -4,6 +4,7 @@ rate of the link was used again.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -171,7 +172,8 @@ def _line(
     else:
         each = [f"{one.label} {_first_words(event, one, first)}" for one, first in found]
         came = came.removeprefix("was ")
-        said.append(f"first new packet {came} {event.since}: {', '.join(each)}{_race(found)}")
+        race = _race(found, {id(one): back.within_ns for one, back in own})
+        said.append(f"first new packet {came} {event.since}: {', '.join(each)}{race}")
         if own:
             means = own[0][1].means
             words = ", ".join(
@@ -204,9 +206,12 @@ def _first_words(event: _Event, one: Recovering, first: int | None) -> str:
     return f"{to_ms(first)}{_idle(event, one, first)}{f' ({costs} until then)' if costs else ''}"
 
 
-def _race(found: Sequence[tuple[Recovering, int | None]]) -> str:
+def _race(
+    found: Sequence[tuple[Recovering, int | None]], within: Mapping[int, int | None] | None = None
+) -> str:
     """Return which of several runs of the same flow was the first with a new packet; "" if one has
-    none, or if they are several flows.
+    none, or if they are several flows. `within` are the times within which they used the rate of
+    the link again, as far as these are known: what was first, but not in that, is not called so.
     """
     times = [(first, one.label) for one, first in found if first is not None]
     if len({one.flow for one, _ in found}) > 1 or len(times) < len(found):
@@ -215,6 +220,10 @@ def _race(found: Sequence[tuple[Recovering, int | None]]) -> str:
     ahead = [label for time, label in times if are_same_times(least, time)]
     if len(ahead) == len(times):
         return f", {'both' if len(times) == 2 else 'all'} the same"
+    again = {one.label: (within or {}).get(id(one), math.inf) for one, _ in found}
+    took = {label: math.inf if time is None else time for label, time in again.items()}
+    if within and max(took[label] for label in ahead) > min(took.values()):
+        return ""
     verb = "was" if len(ahead) == 1 else "were"
     names = " and ".join([", ".join(ahead[:-1]), ahead[-1]] if len(ahead) > 1 else ahead)
     behind = min(time for time, label in times if label not in ahead)
