@@ -46,9 +46,29 @@ def _queue_words(queue: str, way: _Way, up: _Way | None = None) -> str:
     return found if other in (room, None) else f"{found}, up {other:,}"
 
 
-def link_cells(links: Mapping[str, Any], *, has_rooms: bool = False) -> Sequence[Sequence[str]]:
+def _recorded(down: Mapping[str, Any], up: Mapping[str, Any] | None) -> list[str]:
+    """The columns of which a recording, and that of its uplink, has other values over time."""
+
+    def has(ways: Sequence[Mapping[str, Any]], *names: str) -> bool:
+        each = (one[name] for one in ways for name in names)
+        return any(len(one[0] if isinstance(one, tuple) else one) for one in each)
+
+    to, back = [down["down"]], [down["up"]] if up is None else [up["down"], up["up"]]
+    rates = "rate_bps", "opportunities_ns"
+    found = {"rate": has(to, *rates), "up": has(back, *rates)}
+    found |= {"delay": has(to, "delay_s"), "loss": has(to, "loss")}
+    return [name for name, is_there in found.items() if is_there]
+
+
+def link_cells(
+    links: Mapping[str, Any],
+    *,
+    has_rooms: bool = False,
+    recordings: Mapping[str, tuple[Any, Any]] | None = None,
+) -> Sequence[Sequence[str]]:
     """The links' parameters, with the description of a preset; if it `has_rooms`, with how many
-    packets queues have room for, which is not known where an axis replaces a rate.
+    packets queues have room for, which is not known where an axis replaces a rate. Values that
+    one of the `recordings` (`Plan.recordings`) overrides are called so.
     """
     from midflight._core import link_presets
 
@@ -97,7 +117,10 @@ def link_cells(links: Mapping[str, Any], *, has_rooms: bool = False) -> Sequence
             words = f"{_queue_words(queue, ways[0])}, up {_queue_words(of_its_uplink, ways[1])}"
         else:
             words = _queue_words(queue, ways[0], None if up.get("queue") else ways[1])
-        lines.append((name, {**usual, **own, "queue": words}))
+        line = {**usual, **own, "queue": words}
+        over = _recorded(*recordings[name]) if recordings and name in recordings else []
+        line |= {key: f"{line[key]} (the trace overrides it)" for key in over if key in line}
+        lines.append((name, line))
     used = [key for key in keys if any(key in line for _, line in lines)]
     return [
         ["link", *used],

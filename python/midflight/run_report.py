@@ -276,7 +276,9 @@ def report_html(outcome: Outcome | Mapping[str, Outcome], *, command: str = "") 
             simulated="" if scenario.get("title") else simulated_words(scenario, {}),
             scenario=scenario,
             made_by=stacks_of(scenario),
-            links=link_cells(scenario["links"], has_rooms=True),
+            links=link_cells(
+                scenario["links"], has_rooms=True, recordings=outcome.plan.recordings()
+            ),
             recordings=recording_tables(outcome),
             notes=list(
                 dict.fromkeys(said for one in several.values() for said in remarks_of(one.plan))

@@ -64,9 +64,10 @@ MOST_BYTES = 10_000_000
 #: `RUNS_AT_A_TIME` runs, which keep the processors busy, have more.
 ROWS_AT_A_TIME = 20_000
 RUNS_AT_A_TIME = 32
-#: Values that a title does not name, how many it names, and how a description then begins.
+#: Values that a title does not name, how many it names, how these, and a description, then begin.
 _UNNAMED = ("title", "description", "profile", "runs", "seed")
 _MOST_LISTED = 6
+_BUT = ", but with "
 OWN_VALUES = "About the scenario with its own values:"
 #: The starter scenarios that come with the package.
 STARTERS = Path(__file__).with_name("scenarios")
@@ -606,20 +607,24 @@ def _listed(sets: Sequence[tuple[str, str]]) -> str:
     ]
     some = ", ".join(listed[:_MOST_LISTED])
     more = f" and {len(listed) - _MOST_LISTED} more" if len(listed) > _MOST_LISTED else ""
-    return f"but with {some}{more}" if listed else ""
+    return f"{_BUT.removeprefix(', ')}{some}{more}" if listed else ""
 
 
 def title_of(scenario: Mapping[str, Any], command: str, name: str = "") -> str:
     """Return the title of a scenario; without one the name of its file, and the values that a
     command sets in it.
 
-    The file is the first argument of the command, if it has one, or else `name`.
+    The file is the first argument of the command, if it has one, or else `name`. It is in place of
+    a title with numbers, or on a recording, that values which were set may contradict.
     """
-    if title := scenario.get("title"):
-        return str(title)
     words = shlex.split(command)
     if len(words) > 2 and not words[2].startswith("-"):
         name = words[2]
+    if title := scenario.get("title"):
+        own, but, change = str(title).partition(_BUT)
+        if but and (re.search("[0-9]", own) or re.search(r"\.trace(\.file)?=", change)):
+            return f"{Path(name).name or 'Scenario'}{but}{change}"
+        return str(title)
     pairs = [word.partition("=") for option, word in pairwise(words) if option == "--set"]
     change = _listed([(path, value) for path, _, value in pairs])
     name = Path(name).name or "Scenario without a title"

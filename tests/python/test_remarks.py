@@ -14,7 +14,7 @@ from midflight.link_cells import link_cells, room_of, trace_words
 from midflight.recordings import event_lines
 from midflight.remark import remarks_of
 from midflight.run_report import flow_settings, report_html
-from midflight.scenario import Outcome, read_plan
+from midflight.scenario import Outcome, read_plan, title_of
 
 RECORDED = """
 end = "100 s"
@@ -100,6 +100,33 @@ def test_a_report_names_the_recording_and_its_options(scenario: Path) -> None:
     trace = {"columns": columns, "interpolation": "linear", "outage": "drop"}
     said = "loss, rate over time, listed in the scenario, linear between its rows"
     assert trace_words(trace) == f"{said}, outages lose packets"
+
+
+def test_a_report_of_another_recording_is_not_called_as_that_of_the_scenario(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor does its table give the rates of the preset without saying that the trace has others."""
+    monkeypatch.chdir(tmp_path)
+    Path("own.csv").write_text("time_s,rate_mbps\n0,5\n1,3\n")
+    sets = {"links.lte.trace": "own.csv", "end": "2 s"}
+    plan = Scenario.read("drive-test", sets=sets).plan()
+    scenario = json.loads(plan.canonical)
+    change = ", but with links.lte.trace=own.csv, end=2 s"
+    assert title_of(scenario, "midflight report drive-test") == f"drive-test{change}"
+    assert title_of(scenario, "") == f"Scenario{change}"
+    head, line = link_cells(scenario["links"], recordings=plan.recordings())
+    said = dict(zip(head, line, strict=True))
+    assert said["rate"] == "50 Mbit/s (the trace overrides it)"
+    assert said["delay"] == "15 ms"
+    # Of the scenario's own one all are overridden, and its title is right.
+    own = Scenario.read("drive-test").plan()
+    scenario = json.loads(own.canonical)
+    assert title_of(scenario, "midflight report drive-test") == scenario["title"]
+    _, line = link_cells(scenario["links"], recordings=own.recordings())
+    assert sum(one.endswith("(the trace overrides it)") for one in line) == 3
+    # A title without numbers stays.
+    other = {"title": "A long trip, but with end=2 s"}
+    assert title_of(other, "midflight report trip.toml") == other["title"]
 
 
 @pytest.mark.parametrize("command", ["run", "plot", "report"])
