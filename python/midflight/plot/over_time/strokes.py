@@ -66,7 +66,7 @@ _COUNT_PT = 7.0
 _COUNTS, _FROM_COUNTS_PT = "counts", 2.0
 #: They take no more than this share of the figure's width: whether parts are told apart, and named,
 #: and how timeouts that have fewer marks are called, in the order in which this is tried.
-_MOST_OF_WIDTH = 0.15
+_MOST_OF_WIDTH = 0.16
 _FORMS: Sequence[tuple[bool, bool, str]] = (
     (True, True, "{text} in {marks}"),
     (True, True, "{text}"),
