@@ -180,7 +180,7 @@ def test_means_of_the_throughput_are_finer_the_closer_one_looks(
     page.run("midflight.look(5e9, 7e9, 0, 1e6)")
     assert page.drawn()["below"]["title"] == "throughput (Mbit/s), means of 0.2 s"
     page.run("midflight.look(5e9, 5.2e9, 0, 1e6)")
-    # That is a round trip.
+    # A round trip is longer than an eighth of that, which is 0.05 s as a round number.
     assert page.drawn()["below"]["title"] == "throughput (Mbit/s), means of 0.05 s"
 
 
