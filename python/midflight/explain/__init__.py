@@ -50,6 +50,8 @@ __all__ = [
 #: find what the sender waited for.
 MOST_STEPS = 12
 STALL_STEPS = 6
+#: Steps of a chain of events of which none is notable, beside what limited the flow then.
+ROUTINE_STEPS = 4
 MOST_FOLLOWED = 500
 #: Outages of a recording that are named one by one.
 MOST_OUTAGES = 3
@@ -238,7 +240,9 @@ def explain(
         elif why == NOTHING_NEAR:
             remark = f"Nothing notable happened just before {when(at_ns)}."
             if said := limit_at(setup, history.flow, at_ns, ended_ns):
-                remark += f" {said}"
+                # Each of the routine steps before it tells less than that.
+                remark = f"{said} Nothing else notable happened just before {when(at_ns)}."
+                explanation = replace(explanation, steps=explanation.steps[:ROUTINE_STEPS])
         return replace(explanation, ended_ns=ended_ns, remark=remark)
 
     return widening(look)
@@ -266,7 +270,10 @@ def limit_at(setup: Setup, flow: str, at_ns: int, ended_ns: int | None) -> str:
             still = max(0, stall_ns)
             said = limit_of(run, flow, (begin, end), path, stall_ns=still, is_alone=False)
             if said:
-                return f"{words[:1].upper()}{words[1:] or 'Most of the time'}: {said}."
+                # The finding comes first, and its details are for reports.
+                first = said.split("; ")[0]
+                on = words.partition(", ")[2] or "most of the time"
+                return f"{first[0].upper()}{first[1:]} ({on})."
     return ""
 
 
