@@ -335,6 +335,26 @@ def test_where_the_baseline_hardly_finishes_the_values_are_shown(
     assert "pair by pair." not in re.findall(r"<figcaption>(.*?)</figcaption>", text)[0]
 
 
+def test_what_is_compared_is_not_pooled_where_half_of_the_flows_were_done_early(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    schemes = f"{SCHEME}=sack,enhanced,vho,vho-qs,freeze,ehn,lmdr,a1"
+    axes = [schemes, "links.lte.rate=5Mbit/s,20Mbit/s", f"{GAP}=0s,1s"]
+    folder = swept(tmp_path / "out", *axes, "flows.download.size=300kB,3MB")
+    found = {}
+    for words in ((), ("--kind", "heatmap"), ("--kind", "heatmap", "--y", "ratio")):
+        capsys.readouterr()
+        assert main(["plot", str(folder), *words, "--out", str(tmp_path / "x.png")]) == 0
+        said = capsys.readouterr().err
+        assert f"pooled: {SCHEME}" not in said
+        found[words[1:]] = said
+    usual, values, changes = found.values()
+    assert "--kind interval --x " in usual
+    assert "does not show the change" not in usual
+    assert f"--y {SCHEME} --value duration_ns" in values
+    assert "--y value --value ratio" in changes
+
+
 def test_a_note_says_why_changes_are_no_percentages(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

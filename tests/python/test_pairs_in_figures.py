@@ -100,9 +100,15 @@ def test_places_without_pairs_say_why() -> None:
     # Which lines and places these are is seen from the marks.
     assert said.endswith(why)
     assert "no pairs" not in said_in(interval(compared({})))
-    # Other reasons, and what no run has to finish.
+    # Combinations of flows that were done before the handoff are left out.
     said = said_in(interval(compared(lost("160ms"), early=True)))
-    assert "(a flow was done before the handoff)" in said
+    assert "left out: 32 pairs done before the handoff" in said
+    assert "no pairs" not in said
+    every = compared(lost(*DELAYS), early=True)
+    every["ratio"][0], every["pairs"][0], every["done_before"][0] = -0.2, 4, 0
+    every["ratio_low"][0], every["ratio_high"][0] = -0.3, -0.1
+    assert "left out: 92 pairs done before" in said_in(interval(every))
+    # What no run has to finish.
     said = said_in(interval(compared(lost("160ms"), metric="acked")))
     assert "(sack or the other one has no value)" in said
 

@@ -372,13 +372,16 @@ def _best_first(
 
 def map_sides(axes: Mapping[str, Sequence[str]], compare: str | None) -> list[str]:
     """Return the axes that may be sides of a map, the best ones first: settings, also names, and
-    what is compared, which is rather a side than pooled, before samples.
+    what is compared, which is rather a side than pooled, before samples; before all if it has too
+    many values for maps beside each other.
     """
     from midflight.sweep_results import is_sample
 
     free = free_axes(axes, compare)
     compared = [compare] if compare is not None and compare in axes else []
     settings, samples = ([key for key in free if is_sample(key) == one] for one in (False, True))
+    if any(len(axes[key]) > MOST_MAPS for key in compared):
+        return [*compared, *settings, *samples]
     return [*settings, *compared, *samples]
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from midflight.plot.common.names import column_name, with_unit
 from midflight.plot.results.axis import shown_number, spaced, unit_of
-from midflight.plot.results.rows import done_early_in, text_of
+from midflight.plot.results.rows import done_early_in, is_early_pair, text_of
 from midflight.plot.results.scales import WIDE
 from midflight.plot.results.tables import CHANGES, Columns
 from midflight.plot.results.unfinished import unfinished_words
@@ -380,7 +380,9 @@ def left_out_words(columns: Columns, rows: Sequence[int], *, most_named: int = _
     elif lost:
         pairs = sum(_count(columns, "left_out", row) for row in lost)
         words.append(f"{pairs} pairs in which a run has no value")
-    if early := sum(_count(columns, "done_before", row) for row in some):
+    # Where all were, the marks say it.
+    is_all = all(is_early_pair(columns, row) for row in rows)
+    if early := 0 if is_all else sum(_count(columns, "done_before", row) for row in rows):
         words.append(f"{early} pairs {done_early_in(columns, str(columns['metric'][rows[0]]))}")
     return f"left out: {', '.join(words)}" if words else ""
 

@@ -175,7 +175,7 @@ def heatmap_of(
         each = (
             means,
             averaged_words(over, samples, each_count),
-            left_out_words(columns, rows),
+            left_out_words(columns, [*rows, *found_rows.early]),
         )
         words["detail"] = "; ".join(filter(None, each))
     else:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from midflight._core import MidflightError
 from midflight.plot.common.style import SERIES
 from midflight.plot.results.compared import is_number, is_same, usual_change, why_empty
-from midflight.plot.results.rows import compared_name, kept_rows, kept_values
+from midflight.plot.results.rows import compared_name, is_early_pair, kept_rows, kept_values
 from midflight.plot.results.tables import CHANGES, Columns, TableSource, only_rows, read_columns
 from midflight.plot.results.unfinished import joined
 from midflight.plot.usual import MOST_MAPS, Shown, is_sweep, places_of
@@ -125,19 +125,22 @@ def _compared_again(
         sides += [one for one in best if one not in sides][: 2 - len(sides)]
     else:
         sides = [asked.x] if asked.x is not None else best[:1]
-    columns = _separated(Path(source), [one for one in sides if one != _VALUE], where)
-    if columns is None:
-        return None
-    columns = _kept(columns, where if asked.value is None else by_value(columns, where))
-    if columns is None:
-        return None
-    shown = paired_maps(columns) if is_map else paired_shown(columns, next(iter(sides), _VALUE))
-    if shown is None:
-        return None
-    shown = shown._replace(value=asked.value or shown.value)
-    if is_map and (shown := _turned(shown, asked)) is None:
-        return None
-    return Paired("heatmap" if is_map else "interval", file, shown, columns)
+    # Without room for a map of each compared value these are a side of one.
+    for some in (sides, sides[:1]):
+        columns = _separated(Path(source), [one for one in some if one != _VALUE], where)
+        if columns is None:
+            continue
+        columns = _kept(columns, where if asked.value is None else by_value(columns, where))
+        if columns is None:
+            continue
+        shown = paired_maps(columns) if is_map else paired_shown(columns, next(iter(some), _VALUE))
+        if shown is None:
+            continue
+        shown = shown._replace(value=asked.value or shown.value)
+        turned = _turned(shown, asked) if is_map else shown
+        if turned is not None:
+            return Paired("heatmap" if is_map else "interval", file, turned, columns)
+    return None
 
 
 def _separated(
@@ -202,12 +205,23 @@ def _compared_rows(
 
 def lacks_pairs(columns: Columns) -> bool:
     """Whether half of the comparisons or more have no pair, as a run of each has no value, or more
-    than a few have at most half of their pairs: the others are those of the fastest runs.
+    than a few have at most half of their pairs: the others are those of the fastest runs. What
+    was done before the handoff says nothing about either.
     """
     if "pairs" not in columns:
         return False
+    columns = _with_handoff(columns)
     count, lacking = len(columns["pairs"]), len(_lacking(columns))
     return 0 < count <= 2 * len(_empty(columns)) or lacking > max(_FEW, _FEW_SHARE * count)
+
+
+def _with_handoff(columns: Columns) -> Columns:
+    """The comparisons but those of flows that were all done before the handoff, which figures leave
+    out (`rows_of`); all if there are no others.
+    """
+    count = len(next(iter(columns.values()), ()))
+    some = [row for row in range(count) if not is_early_pair(columns, row)]
+    return only_rows(columns, some) if 0 < len(some) < count else columns
 
 
 def _empty(columns: Columns) -> list[int]:
@@ -228,6 +242,7 @@ def left_out_reason(source: TableSource, where: Mapping[str, Any] | None = None)
     columns = _compared_rows(source, where) if is_sweep(source) else None
     if columns is None or not lacks_pairs(columns):
         return ""
+    columns = _with_handoff(columns)
     apart = ["flow", *_axes(columns)]
     places = [
         tuple(str(columns[name][row]) for name in apart) for row in range(len(columns[_RATIO]))
@@ -371,6 +386,7 @@ def paired_maps(columns: Columns) -> Shown | None:
     """Return what maps of a comparison with one or two axes show; None for other ones."""
     if not _has_changes(columns):
         return None
+    columns = _with_handoff(columns)
     varied = _varied(columns)
     apart = {name: _texts(columns, name) for name in ("flow", _VALUE)}
     if len(varied) == 1 and len(apart["flow"]) == 1:
@@ -473,6 +489,7 @@ def paired_shown(columns: Columns, x: str | None = None) -> Shown | None:
 
     None if it has no intervals, or more lines than can be distinguished.
     """
+    columns = _with_handoff(columns)
     varied = _varied(columns) if _has_changes(columns) else {}
     if not (varied or _has_intervals(columns)):
         # A single change without an interval is no figure.
@@ -499,6 +516,7 @@ def _axes(columns: Columns) -> list[str]:
 
 def _varied(columns: Columns) -> dict[str, list[str]]:
     """Those with several values, and these."""
+    columns = _with_handoff(columns)
     axes = {name: _texts(columns, name) for name in _axes(columns)}
     return {name: values for name, values in axes.items() if len(values) > 1}
 

@@ -25,6 +25,7 @@ __all__ = [
     "counted_as",
     "done_early_in",
     "early_words",
+    "is_early_pair",
     "is_key",
     "kept_rows",
     "kept_text",
@@ -39,6 +40,8 @@ __all__ = [
     "with_selection",
 ]
 
+#: The pairs of a comparison that have a value, those that lack it, and those before the handoff.
+_PAIRS = ("pairs", "left_out", "done_before")
 #: What is said of flows that are kept by whether they were done before the handoff.
 _MET_WORDS: Mapping[str, str] = {
     "1": "flows that were not done before",
@@ -69,13 +72,24 @@ def rows_of(
     rows are kept by or told `apart` by.
     """
     rows = measured_rows(columns, kept_rows(columns, len(columns[measured]), kept), measured)
-    if MET not in columns or MET in {*apart, *kept}:
+    if {*_PAIRS} <= {*columns}:
+        is_early = [is_early_pair(columns, row) for row in rows]
+    elif MET not in columns or MET in {*apart, *kept}:
         return Rows(rows)
-    is_early = [text_of(columns[MET][row]) == "0" for row in rows]
+    else:
+        is_early = [text_of(columns[MET][row]) == "0" for row in rows]
     if all(is_early):
         return Rows(rows, is_all_early=bool(rows))
     each = [*zip(rows, is_early, strict=True)]
     return Rows([row for row, early in each if not early], [row for row, early in each if early])
+
+
+def is_early_pair(columns: Columns, row: int) -> bool:
+    """Whether a comparison has no pair only because flows were done before the handoff."""
+    if not {*_PAIRS} <= {*columns}:
+        return False
+    pairs, left_out, early = (int(columns[name][row] or 0) for name in _PAIRS)
+    return early > 0 and not pairs and not left_out
 
 
 def which_handoff(columns: Columns) -> str:
@@ -93,6 +107,9 @@ def early_words(columns: Columns, rows: Rows, measured: str, by: Sequence[str]) 
     """Return how many flows of which lines, told apart by these columns, a figure leaves out; "" if
     there are none.
     """
+    if "done_before" in columns:
+        # Of a comparison pairs are counted, with the other ones that are left out.
+        return ""
     why = done_early_in(columns, measured)
     if rows.is_all_early:
         return f"all {counted_flows({'': len(rows.shown)}, why)}"

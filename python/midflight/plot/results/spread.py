@@ -292,7 +292,7 @@ def spread_of(
         found = panels_of(columns, rows, kept, by, lines_of) or lines_of(rows, kept, by)
         found = replace(found, detail=_cdf_words(found, columns, rows, kept, value, by))
     else:
-        found = _lines(columns, rows, kept, kind, x, value, by, samples)
+        found = _lines(columns, rows, kept, kind, x, value, by, samples, found_rows.early)
         values = ordered(columns, rows, by[-1], kept) if by else []
         found = panels_over(found, values, lines_name(by[:-1], columns))
         if by and by[-1] == "phase" and (after := after_words(columns, rows)):
@@ -346,6 +346,7 @@ def _lines(
     value: str,
     by: Sequence[str],
     samples: Sequence[str],
+    early: Sequence[int] = (),
 ) -> Spread:
     orders = [ordered(columns, rows, name, kept) for name in by]
     keys: dict[tuple[str, ...], list[int]] = {}
@@ -438,7 +439,7 @@ def _lines(
             detail += f"; arrows: too short, without {unfinished_words(lost)}{at_edge}"
         if has_intervals:
             empty = empty_words(columns, rows)
-            few_as = left_out_words(columns, rows, most_named=_MOST_LOST)
+            few_as = left_out_words(columns, [*rows, *early], most_named=_MOST_LOST)
             behind = [one for group in groups for one in group.counts]
             averaged = averaged_words(over, samples, behind)
             same = same_words(columns, rows, value)
