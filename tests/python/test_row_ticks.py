@@ -53,14 +53,54 @@ def test_no_tick_stands_beside_a_row_of_marks(scale: str, look: str) -> None:
             assert axes.spines["left"].get_bounds() == pytest.approx((low, end))
 
 
-def test_panels_without_rows_have_no_line_and_ends_that_are_asked_for_have_their_ticks() -> None:
+def test_panels_without_rows_have_no_line() -> None:
     how: Any = {"schemes": ["sack", "vho-qs"]}
     figure = figure_of(plot_over_time, "wifi-to-lte", ["rtt"], **how)
     assert all(_line_below(axes) is None for axes in figure.axes)
-    figure = figure_of(plot_over_time, "wifi-to-lte", ["throughput"], ylim=(0, 60), **how)
-    axes = figure.axes[-1]
-    assert _line_below(axes) is None
-    assert axes.get_yticks()[-1] == 60
+    # Its ends are those of the axis.
+    figure = figure_of(plot_over_time, "wifi-to-lte", ["rtt"], ylim=(0, 700), **how)
+    assert figure.axes[-1].get_ylim() == (0, 700)
+
+
+@pytest.mark.parametrize("scale", ["linear", "log"])
+@pytest.mark.parametrize("look", ["plain", "paper"])
+@pytest.mark.parametrize("top", [10, 30, 60])
+def test_ends_that_are_asked_for_are_those_of_the_values(scale: str, look: str, top: int) -> None:
+    """Rows of marks stand above them, also where the values would go on."""
+    low = 0.3 if scale == "log" else 0
+    ylim = {"throughput": (low, top), "queue": (low, 5 * top)}
+    how: Any = {"schemes": ["sack", "bbr-linux"], "yscale": scale, "look": look, "ylim": ylim}
+    figure = figure_of(plot_over_time, "train", [*ylim], **how)
+    figure.canvas.draw()
+    panels = [axes for axes in figure.axes if axes.get_ylabel()]
+    for axes, (least, most) in zip(panels, ylim.values(), strict=True):
+        assert _line_below(axes) == pytest.approx(most)
+        assert axes.get_ylim()[0] == least
+        ticks = [*axes.yaxis.get_majorticklocs(), *axes.yaxis.get_minorticklocs()]
+        assert max(ticks) <= most * (1 + 1e-6)
+        end = axes.transData.transform((0, most))[1]
+        rows = [one for one in axes.lines if one.get_marker() in ("v", "x", "|")]
+        marks = [one for one in rows if len(one.get_xdata())]
+        assert marks
+        for one in marks:
+            assert one.get_transform().transform(one.get_xydata())[:, 1].min() > end
+        # Neither a line nor an area goes on among them.
+        drawn = [one for one in axes.lines if one.get_drawstyle() == "steps-post"]
+        areas = [
+            one for one in axes.collections if one.get_transform().contains_branch(axes.transData)
+        ]
+        # Whole markers at the lower end are in no box.
+        for artist in (one for one in (*drawn, *areas) if one.get_clip_on()):
+            box = artist.get_clip_box()
+            assert box is not None
+            assert box.y1 == pytest.approx(end)
+        # Numbers beside rows are clear of those of ticks.
+        counts = [one for one in axes.texts if one.get_text().endswith("lost")]
+        numbers = [one for one in axes.yaxis.get_ticklabels() if one.get_text()]
+        assert len(counts) == 2 * (axes is panels[1])
+        for count in counts:
+            box = count.get_window_extent()
+            assert not any(box.overlaps(one.get_window_extent()) for one in numbers)
 
 
 def test_an_axis_with_few_ticks_below_its_rows_has_finer_ones() -> None:

@@ -25,6 +25,7 @@ __all__ = [
     "check_scale",
     "check_scales",
     "choose_axes",
+    "choose_ends",
     "dress_panels",
     "time_words",
 ]
@@ -202,9 +203,35 @@ def check_scales(
     return found
 
 
+def choose_ends(
+    panels: Sequence[tuple[str, Axes]], above: Mapping[Axes, float] | None = None
+) -> None:
+    """Give the axes of values of panels, which are of these kinds, the chosen ends. Of those that
+    have something `above` their values, such as rows of marks, which take that share of the height,
+    they are the ends of the values.
+
+    Raises `MidflightError` for what the figure does not have.
+    """
+    from midflight.plot.common.style import chosen_axes
+
+    choice = chosen_axes()
+    given = {} if choice is None else choice.ylim
+    for ends, meant in _for_panels("--ylim", given, panels, "LOW:HIGH"):
+        for axes in meant:
+            scale = axes.get_yscale()
+            _check_log("--ylim", ends, scale)
+            (low, high), share = ends, 1 - (above or {}).get(axes, 0.0)
+            if share < 1 and scale == "log":
+                high = low * (high / low) ** (1 / share)
+            elif share < 1:
+                high = low + (high - low) / share
+            axes.set_ylim(low, high)
+
+
 def dress_panels(
     panels: Sequence[tuple[str, Axes]],
     *,
+    above: Mapping[Axes, float] | None = None,
     x_refused: str = "",
     width_in: float | None = None,
     height_in: float | None = None,
@@ -212,9 +239,9 @@ def dress_panels(
 ) -> None:
     """Give the axes of panels, which are of these kinds, the chosen ends and labels.
 
-    `x_refused` is why the ends of the horizontal axis cannot be chosen, in a map (`is_map`) also
-    those of the vertical one. `width_in` and `height_in` are the room for a label. Raises
-    `MidflightError` for what the figure does not have.
+    `above` is that of `choose_ends`. `x_refused` is why the ends of the horizontal axis cannot be
+    chosen, in a map (`is_map`) also those of the vertical one. `width_in` and `height_in` are the
+    room for a label. Raises `MidflightError` for what the figure does not have.
     """
     from midflight.plot.common.log_ticks import separate_thousands
     from midflight.plot.common.style import chosen_axes, wrapped
@@ -229,10 +256,7 @@ def dress_panels(
         raise _not_chosen("--vlim", choice.vlim, why)
     for one in choice.ylim.values() if is_map else ():
         raise _not_chosen("--ylim", one, f"{x_refused}; --vlim has the ends of its colours")
-    for ends, meant in _for_panels("--ylim", choice.ylim, panels, "LOW:HIGH"):
-        for axes in meant:
-            _check_log("--ylim", ends, axes.get_yscale())
-            axes.set_ylim(*ends)
+    choose_ends(panels, above)
     for label, meant in _for_panels("--ylabel", choice.ylabel, panels, "TEXT"):
         for axes in (one for one in meant if one.get_ylabel()):
             high = axes.figure.get_figure(root=True).get_figheight() - 0.9

@@ -20,7 +20,7 @@ from midflight.plot.common.figure import (
 )
 from midflight.plot.common.legends import joined_timeouts
 from midflight.plot.common.line_looks import look_of
-from midflight.plot.common.options import check_scales
+from midflight.plot.common.options import check_scales, choose_ends
 from midflight.plot.common.plain import usual_of_flows
 from midflight.plot.common.style import (
     PAGE_IN,
@@ -149,6 +149,8 @@ _ROWS_ONCE: Sequence[tuple[Sequence[str], Sequence[str]]] = (
 #: Times without a link, where they differ between the lines: width in points, and words if some
 #: are outages.
 _GAP_PT, _GAP = 3.6, "no link or outage"
+#: The room for the number of a tick at the end of the values, below rows of marks.
+_ABOVE_TICK_PT = 4.0
 
 
 @names_arguments
@@ -523,16 +525,22 @@ def _figure(
             scale_of(axes, panel, _scale(panel), share_above(rows))
             if rows and not title_below_rows(axes, share_above(rows), panel_pt):
                 long_titles.append(axes)
-            draw_whole_markers(axes, panel_pt)
-            if panel.kind != "objects" and _asked_top(panel) is None:
-                # Ends that are asked for have their ticks.
-                end_below_rows(axes, share_above(rows))
             axes.set_title(
                 head, loc="right", fontsize=SMALL_PT, color="0.35", pad=2, parse_math=False
             )
             handles, labels = axes.get_legend_handles_labels()
             for handle, label in zip(handles, labels, strict=True):
                 entries.setdefault(label, handle)
+        named = [(one.kind, axes) for one, axes in zip(panels, grid[has_band:], strict=True)]
+        # Objects are listed from above.
+        above = {
+            axes: _share_above(panel, rows, panel_pt) if panel.kind != "objects" else 0.0
+            for (_, axes), panel, rows in zip(named, panels, rows_in, strict=True)
+        }
+        choose_ends(named, above)
+        for axes, share in above.items():
+            draw_whole_markers(axes, panel_pt)
+            end_below_rows(axes, share)
         grid[-1].set_xlabel(time_title((run.recorded, run.end_ns) for run in runs))
         figure.align_ylabels(grid[has_band:])
         for axes in long_titles:
@@ -569,12 +577,10 @@ def _figure(
             else handle
             for name, handle in entries.items()
         }
-        named = [(one.kind, axes) for one, axes in zip(panels, grid[has_band:], strict=True)]
         lines |= {f"{name} (same as {other})" for name, other in same.items()}
-        finish_panels(figure, named, entries, title, runs[0].names, lines)
-        for (_, axes), panel, peaks, rows in zip(named, panels, off, rows_in, strict=True):
-            above = share_above(rows) if _asked_top(panel) is None else 0.0
-            mark_cut_lines(axes, peaks, panel.unit, above)
+        finish_panels(figure, named, entries, title, runs[0].names, lines, above)
+        for (_, axes), panel, peaks in zip(named, panels, off, strict=True):
+            mark_cut_lines(axes, peaks, panel.unit, above[axes])
     return figure
 
 
@@ -689,6 +695,14 @@ def _asked_top(panel: Panel) -> float | None:
     ends = {} if choice is None else choice.ylim
     asked = ends.get(panel.kind, ends.get(""))
     return None if asked is None else asked[1]
+
+
+def _share_above(panel: Panel, rows: Mapping[int, float], panel_pt: float) -> float:
+    """The share of the height of a panel, which is so many points, above its values. An end that is
+    asked for may have a tick, whose number must not touch that of a row.
+    """
+    is_near = bool(rows) and _asked_top(panel) is not None
+    return share_above(rows) + is_near * _ABOVE_TICK_PT / panel_pt
 
 
 def _outages(axes: Axes, stretches: Sequence[Stretch], room: Room) -> None:

@@ -30,8 +30,9 @@ def end_of_values(axes: Axes, above: float) -> float:
 
 
 def end_below_rows(axes: Axes, above: float) -> None:
-    """End the ticks of the axis of values, their labels and grid lines, and draw a thin line, below
-    the rows of marks, which take a share of the height `above` that.
+    """End the ticks of the axis of values, their labels and grid lines, and all that is drawn at
+    values, and draw a thin line, below the rows of marks, which take a share of the height `above`
+    that.
     """
     from matplotlib.ticker import NullLocator
 
@@ -45,9 +46,23 @@ def end_below_rows(axes: Axes, above: float) -> None:
         axis.set_minor_locator(_ended(axis.get_minor_locator(), end, may_be_finer=False))
     thin: Any = {"color": "0.75", "linewidth": 0.5, "zorder": 0.6, "gid": BELOW_ROWS}
     axes.plot([0, 1], [share, share], transform=axes.transAxes, **thin)
+    _clip_below(axes, share)
     if not axes.spines["right"].get_visible():
         # A frame goes around the rows, too.
         axes.spines["left"].set_bounds(axes.get_ylim()[0], end)
+
+
+def _clip_below(axes: Axes, share: float) -> None:
+    """Cut what is drawn at values where these end, at a share of the height: a line that goes on
+    among the rows would look like a part of them.
+    """
+    from matplotlib.patches import Rectangle
+
+    below = Rectangle((0, 0), 1, share, transform=axes.transAxes)
+    for one in (*axes.lines, *axes.collections, *axes.patches):
+        # Shaded times, and the marks of rows, are no values.
+        if one.get_clip_on() and one.get_transform().contains_branch(axes.transData):
+            one.set_clip_path(below)
 
 
 def title_below_rows(axes: Axes, above: float, panel_pt: float) -> bool:
