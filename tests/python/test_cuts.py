@@ -15,8 +15,9 @@ from midflight import Change, Flow, Handoff, Link, Scenario
 from midflight._core import read_recording
 from midflight.cli import main
 from midflight.plot import figure_of, plot_over_time
-from midflight.plot.over_time.bins import bin_edges, stepped
+from midflight.plot.over_time.bins import bin_edges, stepped, with_whole_bursts
 from midflight.plot.over_time.curves import inside
+from midflight.plot.over_time.drained import cuts_of_arrivals
 from midflight.plot.over_time.intervals import usual_interval
 from midflight.plot.over_time.panels import panel_rows, shown_panels
 from midflight.plot.over_time.watched import rate_in_use, watch
@@ -369,6 +370,57 @@ def test_equal_bursts_have_equal_means(interval_s: float) -> None:
     assert len(means) == 10
     assert means == pytest.approx([35 * 1500 * 8e-6 / interval_s] * 10, rel=1e-3)
     assert line.value.max() < 1.005 * 50
+
+
+@pytest.mark.parametrize("interval_s", [None, 0.05, 0.1, 0.3, 0.5, 1.0])
+@pytest.mark.parametrize(
+    "name", ["call-handoff", "commute", "web-page", "starlink-to-lte", "ferry", "upload"]
+)
+def test_no_mean_is_over_a_short_time_that_has_data(name: str, interval_s: float | None) -> None:
+    """A few packets in a short interval are a peak that is none. The area is that of all bytes."""
+    (run,) = runs = watch(name, kinds=["throughput"])
+    window, (panel,) = shown_panels(runs, ["throughput"], interval_s=interval_s)
+    usual = interval_s or usual_interval(runs, window, 7.16).length_s
+    for flow, label in zip(run.flows, run.labels, strict=True):
+        (line,) = (
+            one
+            for one in panel.curves
+            if one.draw == "steps" and one.of_intervals and one.label == label
+        )
+        at, bits = flow.times("rcv") / 1e9, 8 * flow.sizes("rcv")
+        # A line begins with the first data, that of a call as it opens.
+        at, bits = at[shown := at >= line.time_s[0]], bits[shown]
+        cuts = [*cuts_of_arrivals(run, flow), at[0], flow.end_ns / 1e9, *window]
+        lasts = np.diff(line.time_s)
+        for a, b, mean in zip(line.time_s, line.time_s[1:], line.value, strict=False):
+            is_cut = all(np.abs(np.array(cuts) - end).min() < 1e-9 for end in (a, b))
+            # The rest of a time without data, between two bursts.
+            is_empty = mean == 0
+            assert b - a >= usual * (0.05 if is_cut else 0 if is_empty else 0.25) * (1 - 1e-9)
+        if run.workload_of(flow) == "call":
+            # Its last mean is of whole frames.
+            kept = at < line.time_s[-2]
+            bits, lasts = bits[kept], lasts[:-1]
+        area = float((line.value[: len(lasts)] * lasts).sum())
+        assert area == pytest.approx(1e-6 * bits.sum())
+
+
+def test_edges_behind_a_burst() -> None:
+    """One of the grid that is near is left out, or moved; a cut, or the end of data, ends it."""
+    grid = np.arange(6.0)
+
+    def found(begin: float, edges: Any, cuts: Any = (), last: float = 4.5) -> list[float]:
+        edges = np.union1d(edges, [begin])
+        burst = with_whole_bursts(edges, [begin], 1.0, cuts, np.array([begin, last]))
+        return [round(float(one), 6) for one in burst]
+
+    assert found(1.5, grid) == [0, 1, 1.5, 2.5, 3, 4, 5]
+    assert found(1.9, grid) == [0, 1, 1.9, 2.9, 4, 5]
+    assert found(1.9, [0, 1, 3, 4.5, 5]) == [0, 1, 1.9, 2.9, 3.7, 4.5, 5]
+    assert found(1.9, grid, [3.0]) == [0, 1, 1.9, 3, 4, 5]
+    assert found(1.9, grid, [2.5]) == [0, 1, 1.9, 2, 3, 4, 5]
+    assert found(3.9, grid) == [0, 1, 2, 3, 3.9, 4.9]
+    assert found(3.9, grid, last=4.95) == [0, 1, 2, 3, 3.9, 5]
 
 
 def test_parts_of_a_run_have_whole_round_trips_of_bursts(

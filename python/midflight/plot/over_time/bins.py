@@ -67,18 +67,38 @@ def bin_edges(
 
 
 def with_whole_bursts(
-    edges: Values, begins: Sequence[float], interval: float, cuts: Sequence[float]
+    edges: Values,
+    begins: Sequence[float],
+    interval: float,
+    cuts: Sequence[float],
+    arrived: Values,
 ) -> Values:
     """Return edges with which the intervals that begin with bursts, at the instants `begins`, are
     whole ones, unless there are `cuts` in them: a grid would end each after another time, so that
     equal bursts had different means. The last one may end after the last edge.
+
+    An edge of the grid that is nearer than a quarter behind such an interval is left out, or is in
+    the middle of the next two if the next one would be too long. A cut there ends the interval in
+    place of its own end, and so does the end of the flow if some of the data, which `arrived` at
+    these ascending instants, are later. An interval up to the next burst may be shorter: it has no
+    data.
     """
     for place, begin in enumerate(begins):
         # The next burst may begin a little before its first data arrive.
         following = [one for one in begins[place + 1 : place + 2] if one > begin]
         end = min([begin + interval, *following])
-        if begin in edges and not any(begin < one < end for one in cuts):
-            edges = np.concatenate([edges[edges <= begin], [end], edges[edges > end]])
+        if begin not in edges or any(begin < one < end for one in cuts):
+            continue
+        behind = edges[edges > end]
+        if len(behind) and behind[0] - end < LEAST_SHARE * interval * (1 - 1e-9):
+            near = float(behind[0])
+            if near in cuts or (len(behind) == 1 and arrived[-1] > end):
+                end, behind = near, behind[1:]
+            elif near not in begins:
+                behind = behind[1:]
+                if len(behind) and behind[0] - end > _MOST_SHARE * interval:
+                    behind = np.concatenate([[(end + behind[0]) / 2], behind])
+        edges = np.concatenate([edges[edges <= begin], [end], behind])
     return edges
 
 

@@ -499,7 +499,9 @@ def _edges(run: WatchedRun, flow: History, window: tuple[float, float], interval
     data = flow.times("rcv")[flow.values("rcv") > 0] / NS_PER_S
     following = np.append(data, np.inf)[behind := int(np.searchsorted(data, begin + interval))]
     is_burst = behind > 0 and following - data[behind - 1] > interval
-    return with_whole_bursts(edges, [begin, *own] if is_burst else own, interval, at)
+    begins = [begin, *own] if is_burst else own
+    # Of data that arrive after the window none are drawn.
+    return with_whole_bursts(edges, begins, interval, at, data[data <= edges[-1]])
 
 
 def opened_s(run: WatchedRun, flow: History) -> float | None:
