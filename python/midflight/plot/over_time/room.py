@@ -78,7 +78,7 @@ _NARROW_OUTAGES: Mapping[str, Any] = {"facecolor": "#dfbf80", "linewidth": 0}
 #: How times are shaded that the legend calls so, usually and where some are narrow.
 _SHADES = {OUTAGE: (_OF_OUTAGES, _NARROW_OUTAGES), WITHOUT: (NO_LINK, NARROW_NO_LINK)}
 #: Shaded times are at least so wide, in points, as far as there is room.
-_LEAST_SPAN_PT = 1.5
+_LEAST_SPAN_PT = 1.0
 #: The columns of tables of the data of figures over time.
 HEAD = ("kind", "unit", "line", "flow", "scheme", "link", "time_s", "value", "low", "high", "most")
 
@@ -273,14 +273,20 @@ def is_narrow(span: tuple[float, float], room: Room) -> bool:
 
 
 def widened(spans: Sequence[tuple[float, float]], room: Room) -> list[tuple[float, float]]:
-    """Return ascending times; those that would be narrow lines end later, up to half of the way to
-    the next one.
+    """Return ascending times; those that could not be seen are as wide as is needed for that, with
+    the same middle, but within the time shown, and up to half of the way to the next ones.
     """
-    least = _LEAST_SPAN_PT * room.point_s
+    least, (start, end) = _LEAST_SPAN_PT * room.point_s, room.window
     found = []
     for place, (a, b) in enumerate(spans):
+        before = spans[place - 1][1] if place else -np.inf
         after = spans[place + 1][0] if place + 1 < len(spans) else np.inf
-        found.append((a, max(b, min(a + least, (b + after) / 2))))
+        low, high = a, b
+        if b - a < least:
+            low = max(start, min((a + b - least) / 2, end - least))
+            high = min(low + least, (b + after) / 2)
+            low = max(low, (before + a) / 2)
+        found.append((low, high))
     return found
 
 
@@ -293,8 +299,7 @@ def shade_spans(
     is_named: bool = True,
 ) -> None:
     """Shade ascending times, which are `OUTAGE` or `WITHOUT` a link, over the height of a panel.
-    Those that would be narrow lines end later, up to half of the way to the next one; where there
-    are such, all are darker, and none is hatched.
+    Where some are wider than they are, to be seen, all are darker, and none is hatched.
     """
     from matplotlib.collections import PolyCollection
 
