@@ -45,15 +45,33 @@ def lines_named(figure: Any, label: str) -> list[Any]:
     return [line for line in each if len(line.get_xdata())]
 
 
-def test_the_first_line_is_solid_and_no_style_occurs_twice() -> None:
+def test_a_line_has_its_dashes_in_any_order_and_one_is_solid() -> None:
     for looks in ([5, 4, 2], [4, 0, 1], [0, 1, 2], [8, 0], [3]):
         styles = styles_of(looks)
-        assert styles[looks[0]] == "-"
+        assert [*styles] == looks
+        assert styles == styles_of(looks[::-1])
         assert len({*map(str, styles.values())}) == len(looks)
-        for look in looks[1:]:
-            swapped = SERIES[looks[0]].line if SERIES[look].line == "-" else SERIES[look].line
-            assert styles[look] == swapped
+        # That of CUBIC, or the first of all looks.
+        assert [look for look in looks if styles[look] == "-"] == [min(looks)]
+        assert all(styles[look] == SERIES[look].line for look in looks if look != min(looks))
     assert styles_of([]) == {}
+
+
+def test_the_strokes_of_schemes_do_not_depend_on_their_order() -> None:
+    """The solid line is beneath the others, and the widest where they coincide."""
+    found = []
+    for schemes in (["sack", "bbr-linux"], ["bbr-linux", "sack"]):
+        how: Any = {"schemes": schemes}
+        figure = figure_of(plot_over_time, full_link(), ["throughput"], **how)
+        names = {one.get_text().split()[0] for one in figure.legends[0].get_texts()}
+        assert {*schemes} <= names
+        lines = {name: lines_named(figure, name)[0] for name in schemes}
+        assert lines["sack"].get_linestyle() == "-"
+        assert lines["bbr-linux"].get_linestyle() == "--"
+        assert lines["sack"].get_zorder() < lines["bbr-linux"].get_zorder()
+        found.append({name: one.get_linewidth() for name, one in lines.items()})
+    assert found[0] == found[1]
+    assert found[0]["sack"] > found[0]["bbr-linux"]
 
 
 def test_dashes_leave_no_gap_in_which_a_drop_is_lost() -> None:
@@ -179,8 +197,8 @@ def test_the_page_has_the_dashes_of_figures(tmp_path: Path) -> None:
     page = plot_page(full_link(), tmp_path / "a.html", schemes=schemes)
     data = data_of(page.read_text(encoding="utf-8"))
     first, second = (data["dashes"][one["look"]] for one in data["runs"])
-    assert first == []
-    assert tuple(second) == SERIES[data["runs"][0]["look"]].line[1]
+    assert tuple(first) == SERIES[data["runs"][0]["look"]].line[1]
+    assert second == []
 
 
 def test_a_rate_that_goes_up_and_down_is_a_median_with_a_band() -> None:

@@ -472,7 +472,8 @@ def test_labels_without_effect_are_noted(
 
 
 def test_the_ends_of_an_axis(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    figure = figure_of(plot_over_time, "wifi-to-lte", ["throughput"], ylim=(0, 30))
+    # Those of panels with rows of marks are those of the values (test_row_ticks.py).
+    figure = figure_of(plot_over_time, "wifi-to-lte", ["throughput"], ylim=(0, 30), marks=[])
     assert figure.axes[1].get_ylim() == (0, 30)
     words = ["plot", "wifi-to-lte", "--out", str(tmp_path / "x.png")]
     for more, said in (
@@ -489,8 +490,8 @@ def test_the_ends_of_an_axis(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 def test_each_panel_has_ends_of_its_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     kinds = ["throughput", "queue", "cwnd"]
     ends: dict[str, tuple[float, float]] = {"throughput": (0, 30), "cwnd": (10, 99)}
-    figure = figure_of(plot_over_time, "wifi-to-lte", kinds, ylim=ends)
-    plain = figure_of(plot_over_time, "wifi-to-lte", kinds)
+    figure = figure_of(plot_over_time, "wifi-to-lte", kinds, ylim=ends, marks=[])
+    plain = figure_of(plot_over_time, "wifi-to-lte", kinds, marks=[])
     assert [axes.get_ylim() for axes in figure.axes[1:]] == [
         (0, 30),
         plain.axes[2].get_ylim(),

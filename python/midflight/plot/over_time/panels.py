@@ -101,6 +101,7 @@ from midflight.plot.over_time.strokes import (
 from midflight.plot.over_time.teeth import without_teeth
 from midflight.plot.over_time.together import (
     LINE_PT,
+    LineStyle,
     repeated_lines,
     styles_of,
     take_turns,
@@ -584,10 +585,12 @@ def _figure(
     return figure
 
 
-def _stroked(panel: Panel, styles: Collection[int], same: Collection[str]) -> list[Curve]:
+def _stroked(panel: Panel, styles: Mapping[int, LineStyle], same: Collection[str]) -> list[Curve]:
     """The lines of a panel that flows, or runs, have of their own, in these looks."""
     lines = [one for one in panel.curves if is_stroked(one) and one.look in styles]
-    return [one for one in lines if one.label not in same]
+    lines = [one for one in lines if one.label not in same]
+    # In the order in which they are drawn.
+    return sorted(lines, key=lambda one: styles[one.look or 0] != "-")
 
 
 def _names_of_queues(

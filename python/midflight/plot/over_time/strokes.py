@@ -210,6 +210,8 @@ def draw_curve(
             "markeredgecolor": look.colour,
             "markeredgewidth": 0.8,
         }
+    # Solid ones are seen in the gaps of others.
+    is_solid = stroke.style == "-" and one.look is not None
     axes.plot(
         time,
         value,
@@ -219,7 +221,7 @@ def draw_curve(
         linewidth=stroke.width * (_QUEUE_WIDTH if one.draw == "queue" and not marked else 1.0),
         drawstyle="default" if one.draw == "line" else "steps-post",
         label=one.label,
-        zorder=3 + 0.1 * number,
+        zorder=2.9 + 0.001 * number if is_solid else 3 + 0.1 * number,
         rasterized=len(time) > 3 * MOST_VECTORS,
         **markers,
     )

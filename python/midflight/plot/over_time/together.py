@@ -2,7 +2,8 @@
 the same.
 
 The throughputs of several schemes on a full link coincide (`midflight.plot.common.coincide`). The
-first one is a little wider, and seen in the gaps of the dashes above it.
+first one is a little wider, and seen in the gaps of the dashes above it; solid lines are drawn
+first, whatever the order of the schemes, as they would hide the others.
 """
 
 from __future__ import annotations
@@ -37,23 +38,19 @@ LineStyle: TypeAlias = str | tuple[int, tuple[float, ...]]
 def styles_of(looks: Sequence[int]) -> dict[int, LineStyle]:
     """Return the line styles of a figure by the places of the looks of its lines (`look_of`).
 
-    The first line is solid. If another one has a solid line in its look, it takes the style of the
-    first.
+    Each is that of the look, in all figures. Where no look is solid, the first one of all looks is,
+    whatever the order of the lines.
     """
-    if not looks:
-        return {}
-    first = look_of(looks[0]).line
-    found: dict[int, LineStyle] = {looks[0]: "-"}
-    for look in looks:
-        line = look_of(look).line
-        found.setdefault(look, first if line == "-" else line)
+    found: dict[int, LineStyle] = {look: look_of(look).line for look in looks}
+    if looks and "-" not in found.values():
+        found[min(looks)] = "-"
     return found
 
 
 def widths_of(panels: Sequence[tuple[Sequence[Curve], bool]]) -> dict[str, float]:
     """Return the widths in points of the lines of a figure by their labels. A line has one width in
     all panels: those that coincide with others in some panel are narrower from line to line, in the
-    order in which they are drawn. Each panel has its lines and whether its axis is logarithmic.
+    order in which they are given. Each panel has its lines and whether its axis is logarithmic.
     """
     order = list(dict.fromkeys(one.label for lines, _ in panels for one in lines))
     group = {label: {label} for label in order}
