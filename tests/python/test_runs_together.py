@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,7 @@ def test_rows_say_how_many_packets_are_lost_to_the_queue_and_to_the_link() -> No
     window, panels = shown_panels(runs, ["queue"])
     figure = over_time_figure(runs, panels, window)
     causes = [run.flows[0].lost_by_cause() for run in runs]
-    expected = [f"{len(one['full'][0])} + {len(one['broken'][0])} lost" for one in causes]
+    expected = [f"\u00d7 {len(one['full'][0])} + // {len(one['broken'][0])} lost" for one in causes]
     assert [text.get_text() for text in figure.axes[-1].texts] == expected
     # A narrow figure has room for all of them together.
     figure = over_time_figure(runs, panels, window, size=2.2)
@@ -88,6 +89,15 @@ def test_rows_say_how_many_packets_are_lost_to_the_queue_and_to_the_link() -> No
     figure = over_time_figure(runs, panels, window)
     names = [text.get_text() for text in figure.legends[0].get_texts()]
     assert names.index("lost: queue full") < names.index("lost: link down")
+
+
+def test_each_row_of_losses_has_its_sign_if_one_has_several() -> None:
+    schemes = ["bbr-linux", "sack"]
+    runs = watch("starlink-to-lte", kinds=["queue"], schemes=schemes)
+    window, panels = shown_panels(runs, ["queue"], 25.0, 30.0)
+    texts = [one.get_text() for one in over_time_figure(runs, panels, window).axes[-1].texts]
+    assert re.fullmatch(r"// \d+ lost", texts[0])
+    assert re.fullmatch(r"\u00d7 \d+ \+ // \d+ lost", texts[1])
 
 
 @pytest.mark.parametrize("draw", [watch, page_html])

@@ -408,11 +408,18 @@ def _row_of(one: Curve) -> int:
 def _counts(
     panel: Panel, row: int, *, are_apart: bool, are_named: bool, merged: str, are_told: bool
 ) -> Iterator[str]:
-    """Yield how many events of each kind a row of marks is of, in the order of the legend, if there
-    are several with their marks, or of all kinds with the same word; of `merged` timeouts, in how
-    many marks.
+    """Yield how many events of each kind a row of marks is of, in the order of the legend, if some
+    row has several with their marks, or of all kinds with the same word; of `merged` timeouts, in
+    how many marks.
     """
+    counted = [one for one in panel.curves if one.in_row and one.events]
     mine = [one for one in panel.curves if one.in_row and _row_of(one) == row]
+
+    def has_several(draws: Collection[Draw]) -> bool:
+        """Whether some row has several kinds: then each row says which ones it has."""
+        kinds = {(_row_of(one), one.draw) for one in counted if one.draw in draws}
+        return len(kinds) > len({of for of, _ in kinds})
+
     for draws, word in _COUNTED:
         some = [[one for one in mine if one.draw == draw] for draw in draws]
         each = [sum(one.events for one in kind) for kind in some]
@@ -420,7 +427,7 @@ def _counts(
         shown = [f"{count:,}" for count in (each if apart else [sum(each)]) if count]
         if not shown:
             continue
-        if are_named and len(shown) > 1:
+        if are_named and apart and has_several(draws):
             known = [(count, draw) for count, draw in zip(each, draws, strict=True) if count]
             shown = [f"{EVENTS[draw].sign} {count:,}".strip() for count, draw in known]
         called = word.removesuffix("s") if word == "stalls" and sum(each) == 1 else word
