@@ -129,9 +129,18 @@ function wholeBursts({ cuts, resumed, last }, edges, begins, step) {
   const next = resumed.find(([length], i) => i && length > step), first = begins[0] + step;
   const isBurst = next ? next[1] - next[0] < first && next[1] >= first : last < first;
   begins.forEach((begin, k) => {
-    const end = Math.min(begin + step, begins[k + 1] > begin ? begins[k + 1] : Infinity);
+    let end = Math.min(begin + step, begins[k + 1] > begin ? begins[k + 1] : Infinity);
     if (!k && !isBurst || !edges.includes(begin) || cuts.some(one => one > begin && one < end)) return;
-    edges = Float64Array.from([...edges.filter(one => one <= begin), end, ...edges.filter(one => one > end)]);
+    let behind = [...edges.filter(one => one > end)];
+    const near = behind[0];
+    if (near - end < .25 * step * (1 - 1e-9)) {
+      if (cuts.includes(near) || behind.length === 1 && last > end) [end, ...behind] = behind;
+      else if (!begins.includes(near)) {
+        behind = behind.slice(1);
+        if (behind[0] - end > 1.5 * step) behind = [(end + behind[0]) / 2, ...behind];
+      }
+    }
+    edges = Float64Array.from([...edges.filter(one => one <= begin), end, ...behind]);
   });
   return edges;
 }
