@@ -39,6 +39,7 @@ __all__ = [
     "compare",
     "groups",
     "has_no_spread",
+    "is_hint",
     "is_negligible",
     "read_flows",
     "same_words",
@@ -200,7 +201,13 @@ class Comparison:
     @property
     def is_negligible(self) -> bool:
         """Whether the change is so small that it is called none."""
-        return is_negligible(self.ratio, self.ratio_low, self.ratio_high)
+        small = is_negligible(self.ratio, self.ratio_low, self.ratio_high)
+        return small and not self.is_hint
+
+    @property
+    def is_hint(self) -> bool:
+        """Whether it is of too few runs or pairs to say anything (`is_hint`)."""
+        return is_hint(self.over, self.samples, self.pairs, self.left_out)
 
     @property
     def is_same(self) -> bool:
@@ -219,7 +226,7 @@ class Comparison:
 
         Where the ratio's interval has no ends, that of the difference tells it.
         """
-        if self.is_same:
+        if self.is_same or self.is_hint:
             return 0
         low, high = self.ratio_low, self.ratio_high
         if self.is_endless:
@@ -239,6 +246,14 @@ def is_negligible(ratio: float, low: float, high: float) -> bool:
         return False
     is_unclear = low <= 0 <= high
     return not is_unclear or max(-low, high) < LEAST_CHANGE
+
+
+def is_hint(over: str, samples: int, pairs: int, left_out: int) -> bool:
+    """Return whether a change is no evidence, in sentences and in figures: it is of one run of
+    several that differ at random, so that it has no interval, or of fewer pairs than are left out
+    since a run has no value, which are seldom like the others.
+    """
+    return pairs > 0 and ((over == "runs" and samples == 1) or pairs < left_out)
 
 
 def are_averaged(over: str, samples: int, pairs: int) -> bool:

@@ -61,9 +61,9 @@ def direction_of(metric: str) -> Direction:
 
 def side_of(one: Comparison) -> int:
     """1 or -1 for a change that is clear, and for one that is of one sample or the same in all of
-    them; else 0, and for one that is too small to matter.
+    them; else 0, and for one that is too small to matter or of too few pairs.
     """
-    if one.is_negligible:
+    if one.is_negligible or one.is_hint:
         return 0
     if one.is_same or one.samples == 1:
         return (one.difference > 0) - (one.difference < 0)
@@ -72,7 +72,7 @@ def side_of(one: Comparison) -> int:
 
 def is_equal(one: Comparison) -> bool:
     """Whether a value is the same as the baseline in all pairs, or in the means of all runs."""
-    return not one.difference and (one.is_same or one.samples == 1)
+    return not one.difference and not one.is_hint and (one.is_same or one.samples == 1)
 
 
 def is_no_other(one: Comparison) -> bool:
@@ -121,7 +121,9 @@ def change_lines(summary: Summary) -> Iterator[str]:
         no_pairs = _without_pairs(every, summary, name)
         if not known:
             said, no_pairs = f"{said}{no_pairs.removeprefix(';')}", ""
-        mean = sum(size.of(one) for one in known) / len(known) if known else 0.0
+        # Those of few pairs say nothing, unless there are no others.
+        told = [one for one in known if not one.is_hint] or known
+        mean = sum(size.of(one) for one in told) / len(told) if told else 0.0
         # Of each flow the best one first, if it is known which, and those without a pair last.
         found.append(((flows.index(flow), not known, -way.sign * mean), said, no_pairs))
     # What holds for all values is said once.
@@ -171,6 +173,8 @@ def _one_change(one: Comparison, way: Direction, size: _Size) -> str:
     has_interval = one.samples > 1 and not one.is_same
     why = _no_percentage([one], is_relative=size.is_relative)
     if not side:
+        if one.is_hint:
+            return f"neither {way.lower} nor {way.higher} for certain, as {_hint_words([one])}"
         if is_equal(one):
             if one.is_averaged:
                 return "the same in the mean of each run"
@@ -211,15 +215,18 @@ def _changes(every: Sequence[Comparison], way: Direction, size: _Size, axes: Seq
                 )
     same = sum(map(is_equal, known))
     small = sum(map(is_no_other, known)) - same
-    unclear = len(known) - len(sides[1]) - len(sides[-1]) - same - small
+    hints = [one for one in known if one.is_hint]
+    unclear = len(known) - len(sides[1]) - len(sides[-1]) - same - small - len(hints)
     if same == among:
         return f"the same in {all_of(among)}"
     if same + small == among:
         of_them = f", and the same in {same} of these" if same else ""
         return f"no different in {all_of(among)} ({LEAST_WORDS}){of_them}"
-    if unclear == len(known):
-        where = f" in any of {unclear} combinations" if unclear > 1 else ""
-        return f"neither {way.lower} nor {way.higher} for certain{where}: intervals contain 0"
+    if unclear + len(hints) == len(known):
+        where = f" in any of {len(known)} combinations" if len(known) > 1 else ""
+        whys = ["intervals contain 0"] * bool(unclear) + [_hint_words(hints)] * bool(hints)
+        said = f"neither {way.lower} nor {way.higher} for certain{where}"
+        return f"{said}: {', or '.join(whys)}"
     if not parts:
         parts.append(f"neither {way.lower} nor {way.higher} for certain")
     said = ", and ".join(parts)
@@ -229,7 +236,15 @@ def _changes(every: Sequence[Comparison], way: Direction, size: _Size, axes: Seq
         said += f"; no different in {small} ({LEAST_WORDS})"
     if unclear:
         said += f"; in {unclear} unclear, as the interval contains 0"
+    if hints:
+        said += f"; in {len(hints)} unclear, as {_hint_words(hints)}"
     return f"{said}; no interval, as {why_same(known)}" if all_alike else said
+
+
+def _hint_words(hints: Sequence[Comparison]) -> str:
+    """Why some changes are no evidence."""
+    are_few = any(one.pairs < one.left_out for one in hints)
+    return "most pairs do not count" if are_few else "there is one run of each"
 
 
 def _where(some: Sequence[Comparison], every: Sequence[Comparison], axes: Sequence[str]) -> str:

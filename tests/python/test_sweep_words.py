@@ -12,6 +12,7 @@ import pytest
 
 from midflight import Scenario, Sweep
 from midflight.cli import main
+from midflight.plot.results.compared import is_unsure
 from midflight.simulated import replaced, simulated_words
 from midflight.sweep_report import sweep_heading, sweep_report_html
 from midflight.sweep_results import METRICS, compare, groups, is_negligible
@@ -627,3 +628,42 @@ def test_numbers_of_the_scenario_itself_are_no_words_of_a_sweep(about: str, show
     scenario = Scenario.read("wifi-to-lte", sets={"description": about})
     swept = Sweep.of(scenario, {"handoffs.0.gap": ["1 s", "2 s"]})
     assert sweep_heading(swept)[2] == (about if shown else "")
+
+
+def test_one_pair_of_many_shows_no_change() -> None:
+    """Neither in a sentence nor in a figure, however large it is."""
+    lone = [*near(5, 1), *[NONE] * 19]
+    made = made_of(
+        {
+            "sack": {"1s": near(10, 20), "2s": near(10, 20)},
+            "vho": {"1s": lone, "2s": near(5, 20)},
+            "a": {"1s": lone, "2s": lone},
+            "same": {"1s": [*near(10, 20)[:1], *[NONE] * 19], "2s": near(10, 20)},
+        }
+    )
+    said = {one.split()[0]: one for one in change_lines(made)}
+    assert said["vho"].startswith(
+        "vho is faster in 1 of 2 combinations (at 2 s), by 50 %; in 1 unclear, as most pairs do "
+        "not count; "
+    )
+    assert said["a"].startswith(
+        "a is neither faster nor slower for certain in any of 2 combinations: most pairs do not "
+    )
+    assert "the same in 1; in 1 unclear, as most" in said["same"]
+    columns = made.comparison_columns()
+    unsure = [is_unsure(columns, row, "ratio") for row in range(len(columns["value"]))]
+    assert unsure == [True, False, True, True, True, False]
+    alone = made_of({"sack": {"1s": near(10, 20)}, "vho": {"1s": lone}})
+    assert [*change_lines(alone)] == [
+        "vho is neither faster nor slower for certain, as most pairs do not count; only 1 of 20 "
+        "pairs count: vho did not finish"
+    ]
+
+
+def test_fewer_pairs_than_are_left_out_show_no_change() -> None:
+    few = [*near(5, 9), *[NONE] * 11]
+    (said,) = change_lines(made_of({"sack": {"1s": near(10, 20)}, "vho": {"1s": few}}))
+    assert said.startswith("vho is neither faster nor slower for certain, as most pairs do not")
+    half = [*near(5, 10), *[NONE] * 10]
+    (said,) = change_lines(made_of({"sack": {"1s": near(10, 20)}, "vho": {"1s": half}}))
+    assert said.startswith("vho is faster by ")

@@ -18,12 +18,13 @@ from midflight.plot.results.scales import WIDE
 from midflight.plot.results.tables import CHANGES, Columns
 from midflight.plot.results.unfinished import unfinished_words
 from midflight.refusal import refusal
-from midflight.sweep_results import METRICS, are_averaged, has_no_spread, is_negligible
+from midflight.sweep_results import METRICS, are_averaged, has_no_spread, is_hint, is_negligible
 from midflight.sweep_results import same_words as why_same
 
 __all__ = [
     "EMPTY_MARKS",
     "FEW",
+    "HINT",
     "MEANS",
     "PALE",
     "UNSURE",
@@ -35,6 +36,7 @@ __all__ = [
     "has_ends",
     "is_compared",
     "is_few",
+    "is_hint_of",
     "is_number",
     "is_same",
     "is_small",
@@ -63,6 +65,8 @@ FEW = "*: at most half as many pairs as others"
 PALE = "pale: half the pairs of others or fewer"
 #: What a cell of a map has whose interval contains 0, or that has none beside others.
 UNSURE = "95 % interval contains 0"
+#: What a cell has whose change is of too few runs or pairs.
+HINT = "of one run, or of fewer pairs than are left out"
 #: The marks of places of a line without pairs: beyond the upper or the lower edge of the axes, as
 #: only the value or only the baseline never finished, or that nothing is known.
 EMPTY_MARKS: Mapping[str, str] = {
@@ -151,7 +155,15 @@ def _numbers(columns: Columns, row: int, names: Sequence[str]) -> list[float]:
 def is_small(columns: Columns, row: int) -> bool:
     """Whether a change is so small that it is called none."""
     ratio, low, high = _numbers(columns, row, (_RATIO, *_ENDS[_RATIO]))
-    return is_negligible(ratio, low, high)
+    return is_negligible(ratio, low, high) and not is_hint_of(columns, row)
+
+
+def is_hint_of(columns: Columns, row: int) -> bool:
+    """Whether a change is of too few runs or pairs to say anything."""
+    if not {"over", "left_out"} <= {*columns}:
+        return False
+    over, left_out = str(columns["over"][row]), int(columns["left_out"][row] or 0)
+    return is_hint(over, *counts_of(columns, row), left_out)
 
 
 def _is_endless(columns: Columns, row: int) -> bool:
@@ -237,11 +249,14 @@ def is_same(columns: Columns, row: int) -> bool:
 
 
 def is_unsure(columns: Columns, row: int, value: str) -> bool:
-    """Whether the interval of a change contains 0, or there is none, so that it shows no change.
+    """Whether the interval of a change contains 0, or there is none, or it is of too few runs or
+    pairs, so that it shows no change.
 
     Where the change in per cent has no ends, that of the difference tells it. Of samples that are
     all the same the change is sure without one.
     """
+    if is_hint_of(columns, row):
+        return True
     if is_same(columns, row):
         return False
     if value == _RATIO and _is_endless(columns, row) and has_ends(columns, _DIFFERENCE):

@@ -34,6 +34,7 @@ from midflight.plot.results.axis import (
 )
 from midflight.plot.results.compared import (
     FEW,
+    HINT,
     MEANS,
     UNSURE,
     check_is_one,
@@ -42,6 +43,8 @@ from midflight.plot.results.compared import (
     has_ends,
     is_compared,
     is_few,
+    is_hint_of,
+    is_number,
     is_small,
     is_unsure,
     left_out_words,
@@ -166,10 +169,16 @@ def heatmap_of(
         words["empty"] = "; or ".join(reasons)
         over, each_count = over_of(columns, rows), [counts_of(columns, row) for row in rows]
         counts = [count for count, _ in each_count]
+        hints = [row for row in rows if is_hint_of(columns, row)]
         # Without any interval none contains 0.
-        if has_ends(columns, value) and max(counts, default=0) > 1:
+        if has_ends(columns, value) and (hints or max(counts, default=0) > 1):
             unsure = [row for row in rows if is_unsure(columns, row, value)]
-        none = (UNSURE * bool(unsure), LEAST_WORDS * any(is_small(columns, row) for row in rows))
+        contain = any(row not in hints and is_number(columns[value][row]) for row in unsure)
+        none = (
+            UNSURE * contain,
+            HINT * bool(hints and unsure),
+            LEAST_WORDS * any(is_small(columns, row) for row in rows),
+        )
         words["unsure"] = " or ".join(filter(None, none))
         means = interval_words(MEANS[value], over, counts, samples, "") if any(counts) else ""
         each = (
