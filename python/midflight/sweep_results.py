@@ -12,6 +12,7 @@ the other axes are the sample.
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -180,6 +181,19 @@ class Comparison:
     ratio: float
     ratio_low: float
     ratio_high: float
+    #: Samples in which the value is lower, and higher, in more pairs, if a missing value is higher
+    #: than every other. They are in no file.
+    lower: int = 0
+    higher: int = 0
+
+    @property
+    def ended_side(self) -> int:
+        """Of a time, where in some pairs one of the two runs did not finish: 1 or -1 if the value
+        is higher or lower by a sign test over the samples that differ, else 0.
+        """
+        if self.value_missing == self.baseline_missing == self.left_out:
+            return 0
+        return is_no_chance(self.higher, self.lower) - is_no_chance(self.lower, self.higher)
 
     @property
     def is_of_zero(self) -> bool:
@@ -246,6 +260,17 @@ def is_negligible(ratio: float, low: float, high: float) -> bool:
         return False
     is_unclear = low <= 0 <= high
     return not is_unclear or max(-low, high) < LEAST_CHANGE
+
+
+#: The chance of a sign test below which a difference is clear.
+_CHANCE = 0.05
+
+
+def is_no_chance(more: int, less: int) -> bool:
+    """Return whether a two-sided sign test rules out chance, if one side has so many `more`."""
+    count = more + less
+    tail = sum(math.comb(count, one) for one in range(less + 1))
+    return more > less and 2 * tail < _CHANCE * 2**count
 
 
 def is_hint(over: str, samples: int, pairs: int, left_out: int) -> bool:
@@ -422,6 +447,12 @@ def compare(
         whole = {key: pair for key, pair in met.items() if np.isfinite(pair).all()}
         sides = ~np.isfinite(np.array([*met.values()], dtype=float)).reshape(-1, 2)
         value_missing, baseline_missing = sides.sum(axis=0).tolist()
+        signs: dict[tuple[str, ...], int] = {}
+        for key, pair in met.items():
+            sample = tuple(key[i] for i in group.sample)
+            mine_ends, other_ends = (one if math.isfinite(one) else math.inf for one in pair)
+            sign = (mine_ends > other_ends) - (mine_ends < other_ends)
+            signs[sample] = signs.get(sample, 0) + sign
         keyed = ((tuple(key[i] for i in group.sample), pair) for key, pair in whole.items())
         mine, theirs = unit_means(keyed).reshape(-1, 2).T
         difference = difference_ci(mine, theirs)
@@ -444,6 +475,8 @@ def compare(
                 ratio=ratio.value,
                 ratio_low=ratio.low,
                 ratio_high=ratio.high,
+                lower=sum(one < 0 for one in signs.values()),
+                higher=sum(one > 0 for one in signs.values()),
             )
         )
     return found

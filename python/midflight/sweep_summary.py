@@ -32,6 +32,8 @@ MOST_LINES = 60
 #: Of more lines the first and the last are printed.
 MOST_PRINTED = 24
 WIDTH = 96
+#: What a comparison has that its file has otherwise, or not.
+_IN_NO_FILE = ("values", "lower", "higher")
 #: A metric that all flows have.
 _OF_ALL = "goodput_bps"
 
@@ -139,7 +141,7 @@ class Summary:
 
     def comparison_rows(self) -> Iterator[Sequence[Any]]:
         """Yield the head and the rows of the file of comparisons."""
-        names = [name for name in asdict(self.compared[0]) if name not in ("flow", "values")]
+        names = [name for name in asdict(self.compared[0]) if name not in ("flow", *_IN_NO_FILE)]
         yield ["flow", *self.others, "metric", "compared", *names]
         for one in self.compared:
             values = asdict(one)
@@ -184,7 +186,7 @@ class Summary:
             "comparison": [
                 {
                     **dict(zip(self.others, one.values, strict=True)),
-                    **{k: finite(v) for k, v in asdict(one).items() if k != "values"},
+                    **{k: finite(v) for k, v in asdict(one).items() if k not in _IN_NO_FILE},
                 }
                 for one in self.compared
             ],

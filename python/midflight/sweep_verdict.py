@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from midflight.sweep_results import compare, is_sample
 from midflight.sweep_where import where_words
-from midflight.sweep_words import all_of, direction_of, is_no_other, side_of
+from midflight.sweep_words import all_of, direction_of, is_no_other, is_time, side_of
 
 if TYPE_CHECKING:
     from midflight.sweep_results import Comparison, Group
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["best_lines"]
 
-#: The chance of a sign test below which a difference is clear.
-_CHANCE = 0.05
 #: Values that a sentence names; more are counted.
 _MOST_NAMED = 4
 
@@ -40,6 +38,8 @@ class _First(NamedTuple):
     #: The values of the other axes, and without a best one why it has none.
     point: tuple[str, ...] = ()
     why: str = ""
+    #: Whether its mean is the best one and of most of the runs; it may be best without.
+    has_mean: bool = True
 
     @property
     def is_clear(self) -> bool:
@@ -196,7 +196,9 @@ def _first(
     means = [_mean(one) for one in groups]
     # Of values of which more are missing the mean may be better; it is that of other runs.
     is_first = all(sign * (_mean(first) - mean) >= 0 for mean in means if math.isfinite(mean))
-    is_known = bool(others) and math.isfinite(_mean(first)) and (is_first or not near)
+    close = [one for one in groups if one is first or names[one.values[place]] in near]
+    has_mean = is_first and all(2 * one.missing() < len(one.counted) for one in close)
+    is_known = bool(others) and math.isfinite(_mean(first)) and (has_mean or not near)
     best = tuple(names[one] for one in (value, *same)) if is_known else ()
     ends = "finished" if summary.metric.endswith("_ns") else "has a value"
     why = "which one is best is open"
@@ -205,7 +207,7 @@ def _first(
     elif not others:
         why = "all are the same"
     point = (*groups[0].values[:place], *groups[0].values[place + 1 :])
-    return _First(best, near, others, point, "" if best else why)
+    return _First(best, near, others, point, "" if best else why, has_mean)
 
 
 def _pooled(summary: Summary) -> str:
@@ -233,26 +235,19 @@ def _rank(one: Group, sign: int) -> tuple[int, float]:
 
 def _is_behind(one: Comparison, sign: int, summary: Summary, *, has_intervals: bool) -> bool:
     """Whether a value is clearly worse than the one that may be the best, its baseline, which has
-    a result in each pair. A transfer that is not done took longer than one that is.
+    most results. A transfer that is not done took longer than one that is.
     """
-    is_time = sign < 0 and summary.metric.endswith("_ns")
-    if is_time and one.value_missing:
-        # Pairs in which both finished count against it, whichever of the two was faster.
-        alone, other = one.left_out - one.baseline_missing, one.left_out - one.value_missing
-        if _is_no_chance(alone, other + one.pairs):
-            return True
-    if one.baseline_missing or math.isnan(one.difference):
-        return is_time and not one.baseline_missing and one.value_missing > 0 and not one.pairs
+    if is_time(summary.metric):
+        if side := one.ended_side:
+            return side == -sign
+        if one.value_missing and not one.baseline_missing and not one.pairs:
+            # Of what is not random a single pair tells.
+            return one.over == "axes"
+    if one.left_out > one.value_missing or math.isnan(one.difference):
+        return False
     if has_intervals and one.samples == 1:
         return False
     return side_of(one) == -sign
-
-
-def _is_no_chance(more: int, less: int) -> bool:
-    """Whether a two-sided sign test rules out chance, if one side has so many `more` pairs."""
-    count = more + less
-    tail = sum(math.comb(count, one) for one in range(less + 1))
-    return more > less and 2 * tail < _CHANCE * 2**count
 
 
 def _best(
@@ -269,7 +264,11 @@ def _best(
         in_any = f" in any of the {among} combinations" if among > 1 else ""
         return f"none is clearly best{in_any}{where.rest()}{one_each}"
     is_any_clear = any(one.is_clear for one in found)
-    said = _several(found, way, where) if len(led) > 1 else _alone(found, way, where)
+    here = [one for one in found if one.best]
+    # One that is best somewhere without the best mean has not the best mean in all.
+    is_mixed = any(one.near for one in here) and not all(one.has_mean for one in here)
+    are_several = len(led) > 1 or is_mixed
+    said = _several(found, way, where) if are_several else _alone(found, way, where)
     return f"{said}{where.rest()}{one_each if is_any_clear else ''}"
 
 

@@ -17,7 +17,15 @@ if TYPE_CHECKING:
     from midflight.sweep_results import Comparison
     from midflight.sweep_summary import Summary
 
-__all__ = ["Direction", "all_of", "change_lines", "direction_of", "is_no_other", "side_of"]
+__all__ = [
+    "Direction",
+    "all_of",
+    "change_lines",
+    "direction_of",
+    "is_no_other",
+    "is_time",
+    "side_of",
+]
 
 #: Metrics of which less is faster, and others of which less, or more, is better.
 _FASTER = {"duration_ns", "delivered_ns", "load_ns", "first_new_ns", "all_new_ns"}
@@ -57,6 +65,11 @@ def direction_of(metric: str) -> Direction:
         return Direction(1, *how, "highest")
     is_less = of in _LESS or of.endswith("_ns")
     return Direction(-1 if is_less else 0, *how, "lowest")
+
+
+def is_time(metric: str) -> bool:
+    """Return whether a metric is a time until something, which a run without an end has not."""
+    return metric.endswith("_ns") and direction_of(metric).sign < 0
 
 
 def side_of(one: Comparison) -> int:
@@ -106,26 +119,33 @@ def change_lines(summary: Summary) -> Iterator[str]:
     several_flows = len(flows) > 1
     for flow, value in values:
         every = [one for one in summary.compared if (one.flow, one.value) == (flow, value)]
-        known = [one for one in every if math.isfinite(one.difference)]
+        ended = [one for one in every if is_time(summary.metric) and _is_by_end(one)]
+        known = [one for one in every if math.isfinite(one.difference) and one not in ended]
         name = shown_value(value)
-        if not known:
+        subject = way.subject(flow if several_flows else "", name)
+        by_end = _by_end(ended, every, way, summary.others)
+        if not known and ended:
+            said = f"{subject} {by_end}"
+        elif not known:
             label = f"{flow} with {name}" if several_flows else name
             said = f"{label}:"
         else:
-            change = _changes(every, way, size, summary.others)
+            change = _changes(known, every, way, size, summary.others)
             if len(every) == 1:
                 change = _one_change(known[0], way, size)
-            said = f"{way.subject(flow if several_flows else '', name)} {change}"
+            said = f"{subject} {change}{'; ' * bool(ended)}{by_end}"
         why = _no_percentage(known, is_relative=is_relative)
         said += f" ({why})" if why and len(every) > 1 else ""
         no_pairs = _without_pairs(every, summary, name)
-        if not known:
+        if not known and not ended:
             said, no_pairs = f"{said}{no_pairs.removeprefix(';')}", ""
         # Those of few pairs say nothing, unless there are no others.
         told = [one for one in known if not one.is_hint] or known
         mean = sum(size.of(one) for one in told) / len(told) if told else 0.0
+        if not told and ended:
+            mean = math.copysign(math.inf, sum(one.ended_side for one in ended))
         # Of each flow the best one first, if it is known which, and those without a pair last.
-        found.append(((flows.index(flow), not known, -way.sign * mean), said, no_pairs))
+        found.append(((flows.index(flow), not (known or ended), -way.sign * mean), said, no_pairs))
     # What holds for all values is said once.
     caveats = {no_pairs for *_, no_pairs in found}
     common = "".join(caveats) if len(caveats) == 1 and len(found) > 1 else ""
@@ -192,9 +212,38 @@ def _one_change(one: Comparison, way: Direction, size: _Size) -> str:
     return f"{said}; no interval, as {why_same([one])}" if one.is_same else said
 
 
-def _changes(every: Sequence[Comparison], way: Direction, size: _Size, axes: Sequence[str]) -> str:
+def _is_by_end(one: Comparison) -> bool:
+    """Whether unfinished runs tell which of two is faster, and the pairs that count do not."""
+    return one.ended_side not in (0, side_of(one))
+
+
+def _by_end(
+    ended: Sequence[Comparison], every: Sequence[Comparison], way: Direction, axes: Sequence[str]
+) -> str:
+    """In how many combinations which one is faster, if unfinished runs are counted as longer."""
+    parts: list[str] = []
+    for side in (-1, 1):
+        if not (here := [one for one in ended if one.ended_side == side]):
+            continue
+        first = sum(one.lower if side < 0 else one.higher for one in here)
+        differ = sum(one.lower + one.higher for one in here)
+        what = "runs" if any(one.is_averaged for one in here) else "pairs"
+        among = "" if parts else f" of {len(every)} combinations"
+        count = f" in {len(here)}{among}{_where(here, every, axes)}" if len(every) > 1 else ""
+        parts.append(f"{way.word(side)}{count} in {first} of the {differ} {what} that differ")
+    said = ", and ".join(parts)
+    return f"{said}, counting unfinished runs as longer" if said else ""
+
+
+def _changes(
+    known: Sequence[Comparison],
+    every: Sequence[Comparison],
+    way: Direction,
+    size: _Size,
+    axes: Sequence[str],
+) -> str:
     """The changes of several combinations of values of these axes: in how many there is which."""
-    known, among = [one for one in every if math.isfinite(one.difference)], len(every)
+    among = len(every)
     sides = {side: [one for one in known if side_of(one) == side] for side in (1, -1)}
     order = sorted(sides, key=lambda side: side != (way.sign or -1))
     parts: list[str] = []

@@ -23,6 +23,7 @@ from midflight.sweep_words import change_lines, direction_of
 from midflight.unmet import Unmet
 
 SCHEME, GAP = "flows.get.scheme", "handoffs.0.gap"
+SCHEMES = ("sack", "a")
 #: What a summary needs of a scenario.
 TWO = '{"handoffs": [{}, {}], "changes": []}'
 NONE = float("nan")
@@ -564,7 +565,53 @@ def test_sentences_on_early_flows_name_the_handoff_of_the_numbers() -> None:
 def test_few_runs_that_finish_are_not_clearly_faster() -> None:
     made = made_of({"sack": {"1s": [NONE] * 10}, "bbr3": {"1s": [*near(10, 2), *[NONE] * 8]}})
     (said,) = best_lines(made)
-    assert said.startswith("bbr3 has the lowest mean; it cannot be told apart from sack; finished:")
+    # Of two runs of ten there is no mean of bbr3.
+    assert said.startswith("None is clearly best; finished:")
+
+
+def test_the_sign_test_counts_unfinished_runs_as_longer() -> None:
+    """Of pairs that differ: 6 of 6 are clear, 5 of 5 are not; both unfinished are left out."""
+    for count, best in ((6, "Best is a: the fastest"), (5, "None is clearly best")):
+        ends = [*near(9, count), *[NONE] * (20 - count)]
+        made = made_of({"sack": {"1s": [NONE] * 20}, "a": {"1s": ends}})
+        (said,) = best_lines(made)
+        assert said.startswith(best)
+        (change,) = change_lines(made)
+        told = "a is faster in 6 of the 6 pairs that differ, counting unfinished runs as longer;"
+        assert change.startswith(told) == (count == 6)
+    # Those pairs that count are of fast runs of sack; in most others it did not finish.
+    made = made_of(
+        {
+            "sack": {"1s": [*near(5, 3), *[NONE] * 17], "2s": near(10, 20)},
+            "a": {"1s": [*near(6, 3), *near(9, 17)], "2s": near(5, 20)},
+        }
+    )
+    assert [*best_lines(made)] == ["Best is a: the fastest in both combinations"]
+    (change,) = change_lines(made)
+    assert change.startswith(
+        "a is faster in 1 of 2 combinations (at 2 s), by 50 %; faster in 1 of 2 combinations (at "
+        "1 s) in 17 of the 20 pairs that differ, counting unfinished runs as longer; "
+    )
+    assert "unclear" not in change
+    columns = made.comparison_columns()
+    assert not {"lower", "higher"} & {*columns}
+
+
+def test_the_pairs_of_a_run_are_one_sample_of_a_sign_test() -> None:
+    """Six pairs of one run, which share its random numbers, are no six runs."""
+    rows = [
+        {
+            **{"flow": "get", "entry": "get", "moves": "1", "run": run, "digest": f"{run}{scheme}"},
+            **{SCHEME: scheme, "handoffs.0.at": f"{at}s"},
+            "duration_ns": "5e9" if scheme == "a" and run == "0" else "",
+        }
+        for scheme in ("sack", "a")
+        for at in range(6)
+        for run in ("0", "1")
+    ]
+    axes = [SCHEME, "handoffs.0.at"]
+    (one,) = compare(groups(iter(rows), axes, [SCHEME], "duration_ns"), [SCHEME], SCHEME, SCHEMES)
+    assert (one.lower, one.higher, one.ended_side) == (1, 0, 0)
 
 
 POINTS = [
@@ -632,13 +679,13 @@ def test_numbers_of_the_scenario_itself_are_no_words_of_a_sweep(about: str, show
 
 def test_one_pair_of_many_shows_no_change() -> None:
     """Neither in a sentence nor in a figure, however large it is."""
-    lone = [*near(5, 1), *[NONE] * 19]
+    lone, other = [*near(5, 1), *[NONE] * 19], [*near(10, 1), *[NONE] * 19]
     made = made_of(
         {
-            "sack": {"1s": near(10, 20), "2s": near(10, 20)},
+            "sack": {"1s": other, "2s": near(10, 20)},
             "vho": {"1s": lone, "2s": near(5, 20)},
-            "a": {"1s": lone, "2s": lone},
-            "same": {"1s": [*near(10, 20)[:1], *[NONE] * 19], "2s": near(10, 20)},
+            "a": {"1s": lone, "2s": [*near(5, 9), *[NONE] * 11]},
+            "same": {"1s": other, "2s": near(10, 20)},
         }
     )
     said = {one.split()[0]: one for one in change_lines(made)}
@@ -653,10 +700,10 @@ def test_one_pair_of_many_shows_no_change() -> None:
     columns = made.comparison_columns()
     unsure = [is_unsure(columns, row, "ratio") for row in range(len(columns["value"]))]
     assert unsure == [True, False, True, True, True, False]
-    alone = made_of({"sack": {"1s": near(10, 20)}, "vho": {"1s": lone}})
+    alone = made_of({"sack": {"1s": other}, "vho": {"1s": lone}})
     assert [*change_lines(alone)] == [
         "vho is neither faster nor slower for certain, as most pairs do not count; only 1 of 20 "
-        "pairs count: vho did not finish"
+        "pairs count: sack or vho did not finish"
     ]
 
 

@@ -171,7 +171,7 @@ def heatmap_of(
         counts = [count for count, _ in each_count]
         hints = [row for row in rows if is_hint_of(columns, row)]
         # Without any interval none contains 0.
-        if has_ends(columns, value) and (hints or max(counts, default=0) > 1):
+        if has_ends(columns, value) and max(counts, default=0) > 1:
             unsure = [row for row in rows if is_unsure(columns, row, value)]
         contain = any(row not in hints and is_number(columns[value][row]) for row in unsure)
         none = (
