@@ -293,9 +293,11 @@ def test_windows_that_change_all_the_time_are_means_beside_others() -> None:
     held = np.clip(np.minimum(time[1:], end) - np.maximum(time[:-1], begin), 0, None)
     mean = line.value[np.searchsorted(line.time_s, 20.5, side="right") - 1]
     assert mean == pytest.approx((held * steps.value).sum(), rel=1e-6)
-    # A single one is as it was, and so are few changes.
+    # A single window is as it was, of the pipe under it there is a mean, and few changes stay.
     (alone, _) = shown_panels(watch(scenario, kinds=kinds), kinds)[1]
-    assert alone.detail == ""
+    assert alone.detail == "pipe: means of 0.5 s"
+    windows = [one for one in alone.curves if one.draw == "steps"]
+    assert len(windows[0].value) > 500
     few = watch("wifi-to-lte", kinds=kinds, schemes=["sack", "freeze"])
     assert [panel.detail for panel in shown_panels(few, kinds)[1]] == ["", ""]
 
