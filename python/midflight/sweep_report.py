@@ -24,7 +24,7 @@ from midflight.scenario import description_of_changed
 from midflight.simulated import runs_words, simulated_words, value_lines
 from midflight.sweep_summary import Summary, check_by, check_has_measure
 from midflight.sweep_verdict import best_lines
-from midflight.sweep_words import change_lines, direction_of
+from midflight.sweep_words import change_lines, direction_of, is_time
 
 if TYPE_CHECKING:
     from midflight.plot.results.spread_data import Spread
@@ -132,6 +132,7 @@ def sweep_report_html(
                 over=summary.over(),
                 quartiles=headed(summary.quartile_cells(unit, summary.grouped[:_MOST_ROWS])),
                 quartiles_of=len(summary.grouped),
+                longest=is_time(summary.metric) and any(one.missing() for one in summary.grouped),
                 notes=summary.unmet_notes(),
                 unfinished=summary.unfinished(for_terminal=False),
                 instead=shown is not summary,

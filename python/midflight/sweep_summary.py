@@ -518,14 +518,18 @@ def _has_sizes(asked: Sweep, *, of_runs: bool = False) -> bool:
     """Whether flows of a sweep's scenario have sizes, with which they come to an end, or an axis
     gives them some; `of_runs` whether they still do with all axes, which may replace whole flows.
     """
+
+    def has_end(size: str | None) -> bool:
+        return size not in (None, "unlimited")
+
     flows, keys = json.loads(asked.scenario)["flows"], [*asked.axes]
     if of_runs:
         whole = [key for key in keys if is_whole_flow(key)]
         flows = {name: one for name, one in flows.items() if not replaced(f"flows.{name}", whole)}
-        if any("size" in one for key in whole for one in tables_of(asked.axes[key])):
+        if any(has_end(one.get("size")) for key in whole for one in tables_of(asked.axes[key])):
             return True
-    has_own = any(one.get("size") is not None for one in flows.values())
-    return has_own or any(key.endswith(".size") for key in keys)
+    sizes = [value for key in keys if key.endswith(".size") for value in asked.axes[key]]
+    return any(map(has_end, [*(one.get("size") for one in flows.values()), *sizes]))
 
 
 def check_by(keys: Sequence[str] | None, asked: Sweep, option: str = "") -> list[str] | None:

@@ -214,6 +214,19 @@ def test_a_sweep_whose_runs_do_not_finish_says_so(
     assert "finished" not in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(("sizes", "said"), [("unlimited", False), ("unlimited,400 MB", True)])
+def test_flows_without_an_end_are_no_unfinished_transfers(
+    sizes: str, said: bool, tmp_path: Path
+) -> None:
+    words = ["sweep", "bufferbloat", "--axis", "handoffs.0.gap=0.1s,0.2s", "--set", "end=7 s"]
+    words += ["--axis", f"flows.download.size={sizes}", "--out", str(tmp_path / "x")]
+    assert main(words) == 0
+    page = sweep_report_html(tmp_path / "x")
+    assert ("No transfer finished" in page) == said
+    # Goodput is no time, and is of all runs.
+    assert "counts as longer than every other" not in page
+
+
 def test_a_figure_without_values_has_no_numbers_at_its_axis() -> None:
     rows = [(scheme, gap, run) for scheme in ("sack", "vho") for gap in "12" for run in range(4)]
     columns: dict[str, list[Any]] = {
