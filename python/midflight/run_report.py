@@ -595,11 +595,9 @@ def asked_with(command: str) -> tuple[str, list[str], list[str], str] | None:
     """The scenario of a command of a report, its settings and policies, its schemes, and the file
     that it writes; None if it is no such command.
     """
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        # An open quote.
-        return None
+    from midflight.scenario import command_words
+
+    words = command_words(command)
     if words[:2] != ["midflight", "report"] or len(words) < 3:
         return None
     options = iter(words[3:])

@@ -617,7 +617,7 @@ def title_of(scenario: Mapping[str, Any], command: str, name: str = "") -> str:
     The file is the first argument of the command, if it has one, or else `name`. It is in place of
     a title with numbers, or on a recording, that values which were set may contradict.
     """
-    words = shlex.split(command)
+    words = command_words(command)
     if len(words) > 2 and not words[2].startswith("-"):
         name = words[2]
     if title := scenario.get("title"):
@@ -629,6 +629,14 @@ def title_of(scenario: Mapping[str, Any], command: str, name: str = "") -> str:
     change = _listed([(path, value) for path, _, value in pairs])
     name = Path(name).name or "Scenario without a title"
     return f"{name}, {change}" if change else name
+
+
+def command_words(command: str) -> list[str]:
+    """Return the words of a command as a shell has them; none if a quote in it is open."""
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return []
 
 
 def changed_words(words: Mapping[str, Any], change: str) -> dict[str, str]:

@@ -20,7 +20,7 @@ from midflight.refusal import names_arguments
 from midflight.report import check_page, data_url, environment
 from midflight.run_report import event_cells, flow_settings
 from midflight.run_tables import stacks_of
-from midflight.scenario import description_of_changed
+from midflight.scenario import command_words, description_of_changed
 from midflight.simulated import runs_words, simulated_words, value_lines
 from midflight.sweep_summary import Summary, check_by, check_has_measure
 from midflight.sweep_verdict import best_lines
@@ -266,7 +266,7 @@ def sweep_command(asked: Sweep, folder: Path, command: str = "") -> str:
     given = {"--compare": asked.compare, "--metric": asked.metric, "--phase": asked.phase}
     given["--by"] = None if asked.by is None else ",".join(asked.by)
     words += [word for option, one in given.items() if one for word in (option, str(one))]
-    policies = [one for one in shlex.split(command) if one.startswith("--policy=")]
+    policies = [one for one in command_words(command) if one.startswith("--policy=")]
     named = {one.removeprefix("--policy=").partition("=")[0] for one in policies}
     definition = json.loads((folder / "sweep.json").read_text(encoding="utf-8"))
     policies += [
