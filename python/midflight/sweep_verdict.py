@@ -106,13 +106,20 @@ def _extremes(summary: Summary) -> Iterator[str]:
     axes = [place for place, key in enumerate(summary.by) if len(summary.asked.axes[key]) > 1]
     flows = list(dict.fromkeys(one.flow for one in summary.grouped))
 
-    def at(one: Group) -> str:
-        number = f"{scale * one.quartiles().median:.3g} {unit}".rstrip()
+    def size(one: Group) -> str:
+        return f"{scale * one.quartiles().median:.3g} {unit}".rstrip()
+
+    def at(one: Group, known: Sequence[Group], every: Sequence[Group]) -> str:
+        # Those that are as written the same are named together.
+        alike = [other.values for other in known if size(other) == size(one)]
+        if len(alike) > 1:
+            where = where_words(alike, [other.values for other in every], summary.by)
+            return f"{size(one)} in {len(alike)} of {len(every)} combinations{where}"
         names = [
             f"{labelled(short_name(summary.by[place]))} {shown_value(one.values[place])}"
             for place in axes
         ]
-        return f"{number} with {', '.join(names)}"
+        return f"{size(one)} with {', '.join(names)}"
 
     for flow in flows:
         every = [one for one in summary.grouped if one.flow == flow and one.counted]
@@ -120,12 +127,15 @@ def _extremes(summary: Summary) -> Iterator[str]:
         least, largest = (
             some(known, key=lambda one: one.quartiles().median, default=None) for some in (min, max)
         )
-        if least is None or largest is None or at(least).split()[0] == at(largest).split()[0]:
+        if least is None or largest is None or size(least) == size(largest):
             continue
         of = f" of {flow}" if len(flows) > 1 else ""
         named = within_text(labelled(column_name(summary.metric)))
         median = "median " if any(len(one.counted) > 1 for one in known) else ""
-        said = f"The {median}{named}{of} is least, {at(least)}, and largest, {at(largest)}"
+        # A name may be no noun.
+        named = f"{median}{named}{of}"
+        low, high = (at(one, known, every) for one in (least, largest))
+        said = f"{named[0].upper()}{named[1:]}: least {low}; largest {high}"
         left = len(every) - len(known)
         ended = "half of the runs or more did not finish" if median else "the run did not finish"
         yield f"{said}; in {left} of {len(every)} combinations {ended}" if left else said

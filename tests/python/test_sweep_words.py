@@ -652,14 +652,29 @@ def test_a_sweep_that_compares_nothing_says_where_its_median_is_least() -> None:
     )
     made.asked.compare = None
     said, effects, hint = best_lines(made)
-    assert said.startswith("The median transfer time is least, ")
-    assert ", and largest, 9.95 s with" in said
+    assert said.startswith("Median transfer time: least 0.995 s with scheme of get a, gap 1 s; ")
+    assert "; largest 9.95 s with" in said
     assert "with scheme of get sack, gap 2 s; in 1 of 4 combinations half of the" in said
     # With a gap of 2 s, and with a, half of the runs did not finish.
     assert effects == (
         "The median depends most on scheme of get (7.38 to no end), then on gap (2.92 to no end)"
     )
     assert hint.startswith("Nothing is compared: a comparison of scheme of get needs no new run")
+
+
+def test_ties_are_not_told_as_a_single_one() -> None:
+    stalls = {
+        "sack": {"4s": [0.0], "8s": [0.0], "12s": [3.0]},
+        "a": {"4s": [0.0], "8s": [0.0], "12s": [0.0]},
+        "b": {"4s": [0.0], "8s": [1.0], "12s": [3.0]},
+    }
+    made = made_of(stalls, "stall_ns")
+    made.asked.compare = None
+    said, *_ = best_lines(made)
+    assert said.endswith(
+        ": least 0 s in 6 of 9 combinations (everywhere with scheme of get "
+        "a); largest 3 s in 2 of 9 combinations (scheme of get sack or b, gap 12 s)"
+    )
 
 
 def test_where_all_flows_were_done_before_the_handoff_nothing_is_best() -> None:
