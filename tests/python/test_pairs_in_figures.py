@@ -120,6 +120,25 @@ def test_a_map_says_why_a_cell_has_no_pairs() -> None:
     assert "grey: no pairs, as sack or the other one did not finish" in said_in(axes)
 
 
+def test_a_cell_where_only_one_side_finished_has_an_arrow() -> None:
+    columns = compared(lost("160ms", gaps=("1s", "2s", "4s")))
+    sides = {"1s": (0, 4), "2s": (4, 4), "4s": (4, 0)}
+    lacking = [
+        gap if count == 0 else "" for gap, count in zip(columns[GAP], columns["pairs"], strict=True)
+    ]
+    for side, name in enumerate(("value_missing", "baseline_missing")):
+        columns[name] = [sides.get(gap, (0, 0))[side] for gap in lacking]
+    how: Any = {"x": GAP, "y": DELAY, "value": "ratio"}
+    axes, _ = figure_of(plot_spread, columns, "heatmap", where={"value": "freeze"}, **how).axes
+    alone = [one for one in axes.lines if len(one.get_xdata()) == 1]
+    marks = [(int(one.get_xdata()[0]), one.get_marker()) for one in alone]
+    assert marks == [(0, "$\N{DOWNWARDS ARROW}$"), (2, "$\N{UPWARDS ARROW}$")]
+    said = said_in(axes)
+    assert "arrows up (only sack finished), arrows down (sack did not), no arrow (neither" in said
+    *maps, _ = figure_of(plot_spread, columns, "heatmap", by=["value"], **how).axes
+    assert [len(one.lines) for one in maps] == [len(axes.lines)] * 2
+
+
 @pytest.mark.parametrize(("pairs", "marks"), [(1, 1), (2, 1), (3, 0)])
 def test_points_of_half_of_the_pairs_or_fewer_are_pale(pairs: int, marks: int) -> None:
     columns = compared({("freeze", "40ms", "2s"): pairs})

@@ -402,7 +402,9 @@ def left_out_words(columns: Columns, rows: Sequence[int], *, most_named: int = _
     return f"left out: {', '.join(words)}" if words else ""
 
 
-def empty_words(columns: Columns, rows: Sequence[int]) -> str:
+def empty_words(
+    columns: Columns, rows: Sequence[int], marks: Mapping[str, str] = EMPTY_MARKS
+) -> str:
     """What the marks of places without pairs are, and why these have none; "" if all have some."""
     found: dict[str, list[str]] = {}
     for row in rows:
@@ -413,8 +415,8 @@ def empty_words(columns: Columns, rows: Sequence[int]) -> str:
             why = short.get(mark, "neither did" if why.startswith("neither") else why)
             found.setdefault(mark, []).append(why)
     each = [
-        f"{EMPTY_MARKS[mark]} ({' or '.join(dict.fromkeys(found[mark]))})"
-        for mark in EMPTY_MARKS
+        f"{marks[mark]} ({' or '.join(dict.fromkeys(found[mark]))})"
+        for mark in marks
         if mark in found
     ]
     return f"no pairs: {', '.join(each)}" if each else ""

@@ -33,12 +33,15 @@ from midflight.plot.results.axis import (
     shown_number,
 )
 from midflight.plot.results.compared import (
+    EMPTY_MARKS,
     FEW,
     HINT,
     MEANS,
     UNSURE,
     check_is_one,
     counts_of,
+    empty_mark,
+    empty_words,
     ends_of,
     has_ends,
     is_compared,
@@ -110,6 +113,8 @@ _EASY_PT = 5.5
 _PER_CENT_DIGITS = 1
 #: Values beyond the scale are named up to this number.
 _MOST_BEYOND = 4
+#: The looks of cells without pairs, if there are several.
+_EMPTY_CELLS: Mapping[str, str] = {**EMPTY_MARKS, "none": "no arrow"}
 #: Why the ends of the axes cannot be chosen.
 _SIDE_BY_SIDE = "the cells of a map stand side by side, however far apart their numbers are"
 
@@ -164,8 +169,14 @@ def heatmap_of(
     words: dict[str, Any] = {"remark": kept_words(columns, {x, y, *by}, kept, pooled)}
     words["where"] = kept_text(kept)
     unsure: Sequence[int] = ()
+    has_arrows = False
     if is_compared(columns, value):
-        reasons = dict.fromkeys(filter(None, (why_no_change(columns, row, value) for row in rows)))
+        # That only one side finished is a result, unlike that neither did.
+        has_arrows = len({*filter(None, (empty_mark(columns, row) for row in rows))}) > 1
+        lacking = [row for row in rows if not (has_arrows and empty_mark(columns, row))]
+        each_why = [why_no_change(columns, row, value) for row in lacking]
+        marked = empty_words(columns, rows, _EMPTY_CELLS) if has_arrows else ""
+        reasons = dict.fromkeys(filter(None, (marked, *each_why)))
         words["empty"] = "; or ".join(reasons)
         over, each_count = over_of(columns, rows), [counts_of(columns, row) for row in rows]
         counts = [count for count, _ in each_count]
@@ -202,7 +213,8 @@ def heatmap_of(
         if found_rows.early:
             words["empty"] = f"flows {done_early_in(columns, value)}"
     if not by:
-        return replace(_one_map(columns, rows, sides, value, has_unsure=bool(unsure)), **words)
+        marks: Any = {"has_unsure": bool(unsure), "has_arrows": has_arrows}
+        return replace(_one_map(columns, rows, sides, value, **marks), **words)
     keys: dict[tuple[str, ...], list[int]] = {}
     for row in rows:
         keys.setdefault(tuple(text_of(columns[name][row]) for name in by), []).append(row)
@@ -217,7 +229,9 @@ def heatmap_of(
     orders = [ordered(columns, rows, name, kept) for name in by]
     maps = [
         replace(
-            _one_map(columns, keys[key], sides, value, has_unsure=bool(unsure)),
+            _one_map(
+                columns, keys[key], sides, value, has_unsure=bool(unsure), has_arrows=has_arrows
+            ),
             name=", ".join(key),
             of=key,
         )
@@ -247,9 +261,11 @@ def _one_map(
     value: str,
     *,
     has_unsure: bool,
+    has_arrows: bool,
 ) -> Spread:
     """One map: a group for each of its rows. Changes that may be none are marked if they are known
-    (`has_unsure`).
+    (`has_unsure`), and cells where only one side finished if they are to be told apart
+    (`has_arrows`).
     """
     across, up = sides
     x, y = across.axis[0], up.axis[0]
@@ -275,6 +291,7 @@ def _one_map(
                     group.counts.append(counts_of(columns, found[0]))
                     is_none = has_unsure and is_unsure(columns, found[0], value)
                     group.unsure.append(is_none or is_small(columns, found[0]))
+                    group.empty.append(empty_mark(columns, found[0]) if has_arrows else "")
         groups.append(group)
     # A cell of one run has its value.
     if any(len(cell) > 1 for group in groups for cell in group.values):
@@ -298,13 +315,15 @@ def _one_map(
 def map_of(data: Spread) -> Map:
     """Return the cells of one map."""
     cells = np.full((len(data.groups), len(data.categories or ())), np.nan)
-    words, pairs = {}, {}
+    words, pairs, arrows = {}, {}, {}
     unsure: set[tuple[int, int]] = set()
     for line, group in enumerate(data.groups):
         for place, (x, values) in enumerate(zip(group.x, group.values, strict=True)):
             cells[line, int(x)] = median_of(data, values)
             done = len(known_of(values))
             words[line, int(x)] = f"{done} of {len(values)}" if done else "never"
+            if group.empty and group.empty[place] in ("up", "down"):
+                arrows[line, int(x)] = group.empty[place]
             if group.counts and math.isfinite(cells[line, int(x)]):
                 pairs[line, int(x)] = group.counts[place][1]
                 if group.unsure[place]:
@@ -312,7 +331,7 @@ def map_of(data: Spread) -> Map:
     most = max(pairs.values(), default=0)
     few = {place for place, count in pairs.items() if is_few(count, most)}
     rows = [group.label for group in data.groups]
-    return Map(cells, data.categories or (), rows, words, few, unsure)
+    return Map(cells, data.categories or (), rows, words, few, unsure, arrows)
 
 
 def map_colours(maps: Sequence[Map], *, signed: bool) -> Colours:

@@ -74,12 +74,16 @@ _UNSURE: Mapping[str, Any] = {
     "markeredgewidth": 0.7,
     "zorder": 4,
 }
+#: Empty cells where only one side of the pairs finished.
+_ARROWS: Mapping[str, str] = {"up": "$\N{UPWARDS ARROW}$", "down": "$\N{DOWNWARDS ARROW}$"}
+_ARROW: Mapping[str, Any] = {"markersize": 8, "color": "black", "zorder": 4}
 _NOTHING: Mapping[str, Any] = {
     "facecolor": "0.9",
     "hatch": "xxxx",
     "edgecolor": "0.7",
     "linewidth": 0,
 }
+_ONE_SIDE: Mapping[str, Any] = {"facecolor": "0.9", "linewidth": 0}
 #: Cells of runs that did not finish, whose words would otherwise be one sentence.
 _NEVER: Mapping[str, Any] = {
     "facecolor": "white",
@@ -111,8 +115,8 @@ class Layout(NamedTuple):
 @dataclass(frozen=True)
 class Map:
     """The values of the cells, by row and column: nan where there is none, inf where half of the
-    runs or more did not finish; what these cells say instead, which values are of few pairs, and
-    which changes may be none.
+    runs or more did not finish; what these cells say instead, which values are of few pairs,
+    which changes may be none, and which empty cells have an arrow, "up" or "down".
     """
 
     cells: NDArray[np.float64]
@@ -121,6 +125,7 @@ class Map:
     words: Mapping[tuple[int, int], str] = field(default_factory=dict)
     few: Collection[tuple[int, int]] = ()
     unsure: Collection[tuple[int, int]] = ()
+    arrows: Mapping[tuple[int, int], str] = field(default_factory=dict)
 
     @property
     def finite(self) -> NDArray[np.float64]:
@@ -238,6 +243,10 @@ def draw_map(
 
     fill(np.isnan(cells), _NOTHING)
     fill(np.isinf(cells), _NEVER)
+    for (line, column), way in shown.arrows.items():
+        # Its cell has no pattern, which would cover it.
+        axes.add_patch(Rectangle((column - 0.5, line - 0.5), 1, 1, **_ONE_SIDE))
+        axes.plot(column, line, marker=_ARROWS[way], **_ARROW)
     if across * down <= _MOST_WRITTEN:
         # Equal neighbours are two cells.
         for draw, count, room in zip(
