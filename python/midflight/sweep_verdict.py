@@ -98,8 +98,8 @@ def _extremes(summary: Summary) -> Iterator[str]:
     """Yield for each flow of a sweep that compares nothing at which values its median is least and
     largest, if several are different.
     """
-    from midflight.plot.common.names import column_name, short_name, within_text
-    from midflight.plot.common.style import labelled
+    from midflight.plot.common.names import column_name, with_value, within_text
+    from midflight.plot.common.style import labelled, short_label
     from midflight.plot.results.axis import shown_value, unit_of
 
     unit, scale = unit_of(summary.metric)
@@ -116,7 +116,7 @@ def _extremes(summary: Summary) -> Iterator[str]:
             where = where_words(alike, [other.values for other in every], summary.by)
             return f"{size(one)} in {len(alike)} of {len(every)} combinations{where}"
         names = [
-            f"{labelled(short_name(summary.by[place]))} {shown_value(one.values[place])}"
+            with_value(short_label(summary.by[place]), shown_value(one.values[place]))
             for place in axes
         ]
         return f"{size(one)} with {', '.join(names)}"
@@ -151,8 +151,7 @@ def _effects(every: Sequence[Group], axes: Sequence[int], summary: Summary) -> I
     """Yield which settings change the median most: its range over the values of each, with all
     values of the others, the largest one first; nothing of a single one.
     """
-    from midflight.plot.common.names import short_name
-    from midflight.plot.common.style import labelled
+    from midflight.plot.common.style import short_label
     from midflight.plot.results.axis import unit_of
     from midflight.results import quartiles
 
@@ -168,7 +167,7 @@ def _effects(every: Sequence[Group], axes: Sequence[int], summary: Summary) -> I
             # Of what does not finish nothing is larger.
             span = math.inf if len(known) < len(medians) else max(known) - min(known)
             open_end = "no end" if span == math.inf else f"{max(known):.3g} {unit}".rstrip()
-            named = labelled(short_name(summary.by[place]))
+            named = short_label(summary.by[place])
             found.append((span, f"{named} ({min(known):.3g} to {open_end})"))
     found.sort(key=lambda one: -one[0])
     if len(found) > 1:

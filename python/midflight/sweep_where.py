@@ -86,8 +86,8 @@ class _Axis:
         """Some of the values, with the name of the axis unless it `is_alone`; "" if they are many
         and no range.
         """
-        from midflight.plot.common.names import short_name
-        from midflight.plot.common.style import labelled
+        from midflight.plot.common.names import with_value
+        from midflight.plot.common.style import short_label
         from midflight.plot.results.axis import shown_value
         from midflight.plot.results.unfinished import joined
 
@@ -109,15 +109,14 @@ class _Axis:
             said = f"{'at ' * is_alone}{joined(names, 'and' if is_alone else 'or')}"
         else:
             return ""
-        return said if is_alone else f"{labelled(short_name(self.name))} {said}"
+        return said if is_alone else with_value(short_label(self.name), said)
 
 
 def _counts(varied: Sequence[_Axis], each: Mapping[str, Mapping[str, tuple[int, int]]]) -> str:
     """How many there are at each value of the axis where these numbers differ most; "" if they are
     nearly the same, or many.
     """
-    from midflight.plot.common.names import short_name
-    from midflight.plot.common.style import labelled
+    from midflight.plot.common.style import short_label
     from midflight.plot.results.axis import shown_value
 
     found = []
@@ -129,4 +128,4 @@ def _counts(varied: Sequence[_Axis], each: Mapping[str, Mapping[str, tuple[int, 
         return ""
     axis = best[1]
     words = [f"{count} of {of} at {shown_value(v)}" for v, (count, of) in each[axis.name].items()]
-    return f"by {labelled(short_name(axis.name))}: {', '.join(words)}"
+    return f"by {short_label(axis.name)}: {', '.join(words)}"

@@ -13,7 +13,8 @@ from midflight import Scenario, Sweep
 from midflight.cli import main
 from midflight.plot.common.handoff_names import handoff_labels
 from midflight.plot.common.plain import usual_of_folder
-from midflight.plot.common.style import labelled
+from midflight.plot.common.style import labelled, usually
+from midflight.plot.results.axis import panels_name
 from midflight.sweep_report import sweep_report_html
 
 #: The third entry has two handoffs: the fourth one is the fifth handoff.
@@ -39,6 +40,17 @@ def test_an_entry_is_named_by_its_handoffs_in_time() -> None:
     axes = {"handoffs.0.at": ["1 s", "20 s"], "handoffs.1.gap": ["0s", "1s"]}
     found = handoff_labels({"handoffs": handoffs[:2]}, axes)
     assert found["Gap of handoff 2"] == "Gap of entry 2 of handoffs"
+
+
+def test_panels_of_a_setting_of_one_of_several_handoffs_name_it() -> None:
+    first, second = "handoffs.0.gap", "handoffs.1.gap"
+    known = handoff_labels({"handoffs": [{"at": "1 s"}, {"at": "9 s"}]}, {first: [], second: []})
+    assert (
+        panels_name([first, "links.lte.rate"], ["0s", "1Mbit/s"]) == "Gap 0 s, rate of lte 1 Mbit/s"
+    )
+    with usually(known):
+        said = panels_name([first, second], ["0s", "1s"])
+    assert said == "Gap of handoff 1: 0 s, gap of handoff 2: 1 s"
 
 
 @pytest.fixture(scope="module")

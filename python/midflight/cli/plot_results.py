@@ -139,7 +139,11 @@ def _plot_results(
     if paired is None:
         note_early(columns, measured, {*by, x, y}, kept)
     rows: Iterable[Sequence[object]]
-    data = axis_data(columns, x=str(x), y=measured, by=by, where=kept) if kind == "median" else None
+    data = None
+    if kind == "median":
+        # Panels have the names of the sweep.
+        with usual_of_folder(source, which_after(columns, asked, kept)):
+            data = axis_data(columns, x=str(x), y=measured, by=by, where=kept)
     lacking = left_out_reason(folder, asked_rows) if paired is None and is_usual else ""
     if is_usual and asked.x is None and data is not None:
         has_few = has_few_medians(data.lines)

@@ -10,12 +10,14 @@ from collections.abc import Mapping, Sequence
 from midflight.percentiles import PERCENTILES
 
 __all__ = [
+    "OF_THE_HANDOFF",
     "SCALES",
     "column_name",
     "is_measured",
     "plural_name",
     "short_name",
     "with_unit",
+    "with_value",
     "within_text",
 ]
 
@@ -151,7 +153,7 @@ _OF = {
 
 
 #: What is not said of the first handoff in short texts.
-_OF_THE_HANDOFF = " of the handoff"
+OF_THE_HANDOFF = " of the handoff"
 
 
 def column_name(name: str) -> str:
@@ -193,12 +195,12 @@ def plural_name(name: str) -> str:
     plural = _PLURALS.get(path)
     if plural is None or table not in _OF:
         return f"values of {short_name(name)}"
-    return f"{plural} of {_entry(table, entry)}".removesuffix(_OF_THE_HANDOFF)
+    return f"{plural} of {_entry(table, entry)}".removesuffix(OF_THE_HANDOFF)
 
 
 def short_name(name: str) -> str:
     """What an axis is called within a short text: "gap" for handoffs.0.gap."""
-    return within_text(column_name(name)).removesuffix(_OF_THE_HANDOFF)
+    return within_text(column_name(name)).removesuffix(OF_THE_HANDOFF)
 
 
 def is_measured(name: str) -> bool:
@@ -209,6 +211,13 @@ def is_measured(name: str) -> bool:
 def with_unit(name: str, unit: str) -> str:
     """A name with its unit, if it has one."""
     return f"{name} ({unit})" if unit else name
+
+
+def with_value(name: str, value: str) -> str:
+    """A name and one of its values: "gap 1 s", and "gap of handoff 2: 1 s", as a number would
+    follow another one.
+    """
+    return f"{name}{':' if name[-1:].isdigit() else ''} {value}"
 
 
 def _entry(table: str, key: str) -> str:

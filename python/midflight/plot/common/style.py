@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from midflight.argument import check_path
-from midflight.plot.common.names import column_name
+from midflight.plot.common.names import OF_THE_HANDOFF, column_name, within_text
 from midflight.plot.common.relabel import relabelled, split_at, values_of_tables, with_words
 from midflight.refusal import refusal
 
@@ -57,6 +57,7 @@ __all__ = [
     "lighter",
     "looks_of",
     "save",
+    "short_label",
     "size_in",
     "style",
     "text_width",
@@ -307,6 +308,13 @@ def labelled(text: str, *, plain: Callable[[str], str] = str) -> str:
             choice.shown.add(usual[part])
             parts[place] = relabelled(usual[part], chosen, {*usual.values()}, choice.used)
     return "".join(parts)
+
+
+def short_label(name: str) -> str:
+    """What an axis is called within a short text of a figure: "gap" for handoffs.0.gap, and "gap
+    of handoff 1" where there are several.
+    """
+    return labelled(within_text(column_name(name))).removesuffix(OF_THE_HANDOFF)
 
 
 #: A quantity that a user wrote without a space before its unit.

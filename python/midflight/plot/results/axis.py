@@ -23,8 +23,8 @@ from midflight.plot.common.line_looks import few_entries, line_looks, line_named
 from midflight.plot.common.names import (
     SCALES,
     column_name,
-    short_name,
     with_unit,
+    with_value,
     within_text,
 )
 from midflight.plot.common.options import as_names
@@ -38,6 +38,7 @@ from midflight.plot.common.style import (
     check_format,
     chosen_axes,
     labelled,
+    short_label,
     size_in,
     style,
     text_width,
@@ -247,7 +248,8 @@ def plot_axis(
     if shown.x is None or shown.value is None:
         raise missing_argument("x" if shown.x is None else "y")
     columns = usual_rows(columns_of(source, shown.value), source, asked, shown, where)
-    data = axis_data(columns, x=shown.x, y=shown.value, by=shown.by, where=where)
+    with usual_of_folder(source, which_after(columns, asked, where)):
+        data = axis_data(columns, x=shown.x, y=shown.value, by=shown.by, where=where)
     is_chosen = is_usual and x is None and sweep_of(source) is not None
     lacks = is_chosen and bool(left_out_reason(source, where))
     if is_chosen and (lacks or has_few_medians(data.lines)):
@@ -402,8 +404,8 @@ def panel_name(name: str, value: str) -> str:
     if name == "value":
         # A column of comparisons, whose values say enough.
         return spaced(value)
-    called = short_name(name)
-    return f"{called[:1].upper()}{called[1:]} {spaced(value)}"
+    called = short_label(name)
+    return with_value(f"{called[:1].upper()}{called[1:]}", spaced(value))
 
 
 def panels_name(names: Sequence[str], values: Sequence[str]) -> str:

@@ -227,7 +227,8 @@ def plot_shown(
     how["samples"] = samples_of(source, columns)
     apart = {"x": shown.x, "y": shown.y if kind == "heatmap" else None}
     check_is_apart(source, columns, apart, how["samples"])
-    data = spread_of(columns, kind, value=str(shown.value), **how)
+    with usual_of_folder(source, which_after(columns, asked, where)):
+        data = spread_of(columns, kind, value=str(shown.value), **how)
 
     def draw() -> Figure:
         return spread_figure(data, xscale=xscale, yscale=yscale, size=size, title=title)
