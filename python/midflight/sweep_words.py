@@ -258,6 +258,9 @@ def _changes(
                 parts.append(f"{way.word(side)} in {count}{where}, by {amount}")
             elif len(here) == among:
                 parts.append(f"{way.word(side)} in {all_of(among)}, by {amount}")
+            elif 1 < len(here) == sum(one.pairs > 0 for one in every):
+                those = "both" if len(here) == 2 else f"all {len(here)}"
+                parts.append(f"{way.word(side)} in {those} that count{where}, by {amount}")
             else:
                 parts.append(
                     f"{way.word(side)} in {count} of {among} combinations{where}, by {amount}"
@@ -321,6 +324,26 @@ def _no_percentage(known: Sequence[Comparison], *, is_relative: bool) -> str:
     return f"no percentage: the mean of {shown_value(known[0].baseline)} {is_zero} 0"
 
 
+def _who_finished(none: Sequence[Comparison], baseline: str, name: str) -> str:
+    """Which of two finished in how many combinations without a pair; "" if it is one of them that
+    never did, or if flows were early.
+    """
+    if any(one.done_before for one in none) or len(none) < 2:
+        return ""
+    found: dict[str, int] = {}
+    for one in none:
+        mine, other = one.value_missing < one.left_out, one.baseline_missing < one.left_out
+        said = f"{name} finished, {baseline} never did"
+        if other:
+            said = f"{baseline} finished, {name} never did"
+        if mine == other:
+            said = "each finished, but never in the same pair" if mine else "neither finished"
+        found[said] = found.get(said, 0) + 1
+    if len(found) == 1 and next(iter(found)).endswith("never did"):
+        return ""
+    return f": {'; '.join(f'{said}, in {count}' for said, count in found.items())}"
+
+
 def _without_pairs(every: Sequence[Comparison], summary: Summary, name: str) -> str:
     """Say in how many combinations no pair counts, or only some, and why."""
     from midflight.plot.results.axis import shown_value
@@ -346,7 +369,8 @@ def _without_pairs(every: Sequence[Comparison], summary: Summary, name: str) -> 
     none = [one for one in every if not one.pairs]
     if none:
         where = f" in {len(none)} of {len(every)} combinations{_where(none, every, summary.others)}"
-        said += f"; no pair counts{where if len(none) < len(every) else ''}{causes(none)}"
+        why = _who_finished(none, baseline, name) if ends == "did not finish" else ""
+        said += f"; no pair counts{where if len(none) < len(every) else ''}{why or causes(none)}"
     some = [one for one in every if 0 < one.pairs < whole(one)]
     if some:
         least = min(some, key=lambda one: one.pairs / whole(one))

@@ -662,6 +662,22 @@ def test_a_sweep_that_compares_nothing_says_where_its_median_is_least() -> None:
     assert hint.startswith("Nothing is compared: a comparison of scheme of get needs no new run")
 
 
+def test_it_is_told_which_of_two_finished_where_no_pair_counts() -> None:
+    lost, done = [NONE] * 4, near(5)
+    made = made_of(
+        {
+            "sack": {"1s": near(10), "2s": near(10), "3s": lost, "4s": lost, "5s": done},
+            "vho": {"1s": done, "2s": done, "3s": done, "4s": lost, "5s": lost},
+        }
+    )
+    (said,) = change_lines(made)
+    assert said == (
+        "vho is faster in both that count (up to 2 s), by 50 %; no pair counts in 3 of 5 "
+        "combinations (from 3 s on): vho finished, sack never did, in 1; neither finished, in 1; "
+        "sack finished, vho never did, in 1"
+    )
+
+
 def test_ties_are_not_told_as_a_single_one() -> None:
     stalls = {
         "sack": {"4s": [0.0], "8s": [0.0], "12s": [3.0]},
