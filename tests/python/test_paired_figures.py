@@ -326,6 +326,8 @@ def test_where_the_baseline_hardly_finishes_the_values_are_shown(
     assert "--value duration_ns" in said
     assert "as neither sack nor the other one finished in 2 of 3 combinations" in said
     assert "; the figure is --kind heatmap of the values; --y ratio shows it" in said
+    # As it says.
+    assert main(["plot", str(folder), "--y", "ratio", "--out", str(tmp_path / "x.png")]) == 0
     report = tmp_path / "x.html"
     assert main(["report", str(folder), "--out", str(report)]) == 0
     # A number and its unit stay together.
@@ -348,6 +350,10 @@ def test_what_is_compared_is_not_pooled_where_half_of_the_flows_were_done_early(
         said = capsys.readouterr().err
         assert f"pooled: {SCHEME}" not in said
         found[words[1:]] = said
+    # The file of the comparison has the axes that its folder has.
+    for words in ((), ("--y", "ratio"), ("--kind", "heatmap")):
+        file = folder / "comparison.csv"
+        assert main(["plot", str(file), *words, "--out", str(tmp_path / "x.png")]) == 0
     usual, values, changes = found.values()
     assert "--kind interval --x " in usual
     assert "does not show the change" not in usual

@@ -109,15 +109,19 @@ def _compared_again(
     by.
     """
     is_map = kind == "heatmap"
-    shows_values = asked.value is None and is_map
+    shows_values = asked.value is None and is_map and is_sweep(source)
     is_change = asked.value is None or asked.value in CHANGES
     if shows_values or not is_change or kind not in (None, "interval", "heatmap"):
         return None
-    file = comparison_of(source) if is_sweep(source) else None
+    file = comparison_of(source)
     if file is None or not isinstance(source, str | Path):
         return None
+    # The file in the folder of a sweep is as good as that.
+    folder = Path(source) if is_sweep(source) else file.parent
+    if not is_sweep(folder) or comparison_of(folder) != file:
+        return None
     known = read_columns(file, _RATIO)
-    if kind is None and lacks_pairs(known):
+    if _shows_values(source, kind, asked, known):
         return None
     best = separated_axes(known)
     if is_map:
@@ -127,7 +131,7 @@ def _compared_again(
         sides = [asked.x] if asked.x is not None else best[:1]
     # Without room for a map of each compared value these are a side of one.
     for some in (sides, sides[:1]):
-        columns = _separated(Path(source), [one for one in some if one != _VALUE], where)
+        columns = _separated(folder, [one for one in some if one != _VALUE], where)
         if columns is None:
             continue
         columns = _kept(columns, where if asked.value is None else by_value(columns, where))
@@ -173,7 +177,7 @@ def _of_file(
 ) -> tuple[str, Path, Shown] | None:
     """The kind of the figure of a comparison as it is in its file, that, and what it shows."""
     if kind is None and (columns := _compared_rows(source, where)) is not None:
-        if lacks_pairs(columns) and asked.value is None:
+        if _shows_values(source, kind, asked, columns):
             return None
         if not (_has_intervals(columns) or asked.x):
             # Without intervals lines say no more than maps, which have both axes.
@@ -192,6 +196,13 @@ def _of_file(
             return None
     found = paired_maps_of(source, asked, where, has_by=has_by)
     return None if found is None else ("heatmap", *found)
+
+
+def _shows_values(source: TableSource, kind: str | None, asked: Shown, columns: Columns) -> bool:
+    """Whether the usual figure of a sweep has values, as its comparison lacks pairs and no change
+    is asked for; the file of a comparison has only changes.
+    """
+    return kind is None and asked.value is None and is_sweep(source) and lacks_pairs(columns)
 
 
 def _compared_rows(
