@@ -44,6 +44,8 @@ __all__ = [
 
 #: What a title says of settings that are not those of the scenario's file, and a number in it.
 _BUT, _NUMBER = ", but with ", re.compile("[0-9]")
+#: Words of a title that an axis of schemes contradicts.
+_SENDERS = re.compile(r"\bdifferent (senders|schemes)\b", re.IGNORECASE)
 #: The columns of results in the unit of the metric, those together that have as many decimals, and
 #: the digits of the largest number.
 _RESULTS, _DIGITS = (("difference", "+-"), ("q1",), ("median",), ("q3",), ("p95",)), 4
@@ -213,6 +215,7 @@ def sweep_heading(asked: Sweep) -> tuple[str, str, str]:
     axis: then the axes are the heading. A scenario with axes of its own has a title of the sweep;
     of another one the description is left out if it has numbers, as these are of its own values.
     """
+    from midflight.plot.common.line_looks import is_of_schemes
     from midflight.sweep_results import SEED
 
     scenario = json.loads(asked.scenario)
@@ -227,9 +230,11 @@ def sweep_heading(asked: Sweep) -> tuple[str, str, str]:
     over = f"Sweep over {_axis_words(axes)}"
     # What is set beside stands in the tables of the scenario.
     heading = of.partition(_BUT)[0]
-    return (
-        (over, "", description) if _NUMBER.search(heading or "0") else (heading, over, description)
-    )
+    # Words on senders are of those of the scenario, not of an axis.
+    is_replaced = any(is_of_schemes(key) for key in axes) and _SENDERS.search(heading)
+    if is_replaced or _NUMBER.search(heading or "0"):
+        return over, "", description
+    return heading, over, description
 
 
 def _axis_words(axes: Sequence[str]) -> str:

@@ -745,3 +745,12 @@ def test_fewer_pairs_than_are_left_out_show_no_change() -> None:
     half = [*near(5, 10), *[NONE] * 10]
     (said,) = change_lines(made_of({"sack": {"1s": near(10, 20)}, "vho": {"1s": half}}))
     assert said.startswith("vho is faster by ")
+
+
+def test_a_title_on_senders_is_not_that_of_a_sweep_over_schemes() -> None:
+    scenario = Scenario.read("household")
+    found, over, _ = sweep_heading(Sweep.of(scenario, {"flows.*.scheme": ["sack", "enhanced"]}))
+    assert found.startswith("Sweep over scheme")
+    assert not over
+    found, over, _ = sweep_heading(Sweep.of(scenario, {"handoffs.0.gap": ["1 s", "2 s"]}))
+    assert found == "Two downloads and an upload move together, with different senders"
