@@ -394,7 +394,7 @@ def left_out_words(columns: Columns, rows: Sequence[int], *, most_named: int = _
         words.append(unfinished_words(counts, is_time=_is_time(columns, lost[0])))
     elif lost:
         pairs = sum(_count(columns, "left_out", row) for row in lost)
-        words.append(f"{pairs} pairs in which a run has no value")
+        words.append(f"{pairs} pair{'s' * (pairs > 1)} in which a run has no value")
     # Where all were, the marks say it.
     is_all = all(is_early_pair(columns, row) for row in rows)
     if early := 0 if is_all else sum(_count(columns, "done_before", row) for row in rows):
@@ -411,8 +411,8 @@ def empty_words(
         if why := why_empty(columns, row):
             mark, baseline = empty_mark(columns, row), columns["baseline"][row]
             # Of times it is known which side has none.
-            short = {"up": f"only {baseline} finished", "down": f"{baseline} did not"}
-            why = short.get(mark, "neither did" if why.startswith("neither") else why)
+            short = {"up": f"only {baseline} finished", "down": f"{baseline} never finished"}
+            why = short.get(mark, "neither finished" if why.startswith("neither") else why)
             found.setdefault(mark, []).append(why)
     each = [
         f"{marks[mark]} ({' or '.join(dict.fromkeys(found[mark]))})"
