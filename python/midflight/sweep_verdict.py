@@ -23,6 +23,8 @@ __all__ = ["best_lines"]
 
 #: Values that a sentence names; more are counted.
 _MOST_NAMED = 4
+#: Why a combination has no best value: neither runs nor pairs tell.
+_OPEN = "which one is best is open"
 
 
 class _First(NamedTuple):
@@ -142,9 +144,8 @@ def _extremes(summary: Summary) -> Iterator[str]:
         yield from _effects(every, [one for one in axes if not is_sample(summary.by[one])], summary)
     if flows and (key := _comparable(summary)) is not None:
         named = within_text(labelled(column_name(key)))
-        yield (
-            f"Nothing is compared: a comparison of {named} needs no new run, and says which is best"
-        )
+        says = "which is best" if direction_of(summary.metric).sign else "how much each changes"
+        yield f"Nothing is compared: a comparison of {named} needs no new run, and says {says}"
 
 
 def _effects(every: Sequence[Group], axes: Sequence[int], summary: Summary) -> Iterator[str]:
@@ -167,12 +168,16 @@ def _effects(every: Sequence[Group], axes: Sequence[int], summary: Summary) -> I
             # Of what does not finish nothing is larger.
             span = math.inf if len(known) < len(medians) else max(known) - min(known)
             open_end = "no end" if span == math.inf else f"{max(known):.3g} {unit}".rstrip()
+            # What changes nothing that is seen matters not.
+            if open_end == f"{min(known):.3g} {unit}".rstrip():
+                continue
             named = short_label(summary.by[place])
             found.append((span, f"{named} ({min(known):.3g} to {open_end})"))
     found.sort(key=lambda one: -one[0])
-    if len(found) > 1:
+    if found and len(axes) > 1:
         first, *more = [said for _, said in found[:_MOST_NAMED]]
-        yield f"The median depends most on {first}, then on {', '.join(more)}"
+        then = f", then on {', '.join(more)}" if more else ""
+        yield f"The median depends most on {first}{then}"
 
 
 def _comparable(summary: Summary) -> str | None:
@@ -196,6 +201,11 @@ def _first(
     first = min(groups, key=lambda one: _rank(one, sign))
     value = first.values[place]
     found = compare(groups, summary.by, summary.by[place], [value, *names])
+    # One of which more runs are missing may be clearly better in pairs.
+    if better := [one.value for one in found if _is_ahead(one, sign, has_intervals=has_intervals)]:
+        value = better[0]
+        (first,) = (one for one in groups if one.values[place] == value)
+        found = compare(groups, summary.by, summary.by[place], [value, *names])
     open_ones = [
         one for one in found if not _is_behind(one, sign, summary, has_intervals=has_intervals)
     ]
@@ -210,7 +220,7 @@ def _first(
     is_known = bool(others) and math.isfinite(_mean(first)) and (has_mean or not near)
     best = tuple(names[one] for one in (value, *same)) if is_known else ()
     ends = "finished" if summary.metric.endswith("_ns") else "has a value"
-    why = "which one is best is open"
+    why = _OPEN
     if not any(map(math.isfinite, means)):
         why = f"no run {ends}"
     elif not others:
@@ -242,6 +252,15 @@ def _rank(one: Group, sign: int) -> tuple[int, float]:
     return one.missing(), -sign * _mean(one)
 
 
+def _is_ahead(one: Comparison, sign: int, *, has_intervals: bool) -> bool:
+    """Whether a value is clearly better than its baseline, by who finished, or else in pairs."""
+    if one.ended_side:
+        return one.ended_side == sign
+    if one.is_hint or (has_intervals and one.samples == 1) or math.isnan(one.difference):
+        return False
+    return side_of(one) == sign
+
+
 def _is_behind(one: Comparison, sign: int, summary: Summary, *, has_intervals: bool) -> bool:
     """Whether a value is clearly worse than the one that may be the best, its baseline, which has
     most results. A transfer that is not done took longer than one that is.
@@ -271,6 +290,11 @@ def _best(
     where = _Where(found, axes)
     if not led:
         in_any = f" in any of the {among} combinations" if among > 1 else ""
+        whys = {one.why for one in found}
+        if len(whys) == 1 and whys != {_OPEN}:
+            # The reason is the answer.
+            in_all = f" in {all_of(among)}" if among > 1 else ""
+            return f"none is best: {whys.pop()}{in_all}"
         return f"none is clearly best{in_any}{where.rest()}{one_each}"
     is_any_clear = any(one.is_clear for one in found)
     here = [one for one in found if one.best]

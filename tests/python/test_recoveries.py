@@ -54,7 +54,7 @@ def test_the_summary_of_a_report_has_the_stall_and_the_recovery(train: str) -> N
     sack, bbr = summary.split("<li>")[1:3]
     assert "The longest stall lasted 8.823 s, from 12.565 s to 21.389 s: " in sack
     assert re.search(
-        "After the outage of .* used 80% of the link's rate within 1 s after its end", prose(sack)
+        r"After the outage of .* used 80% of the link's rate within 1 s \(means", prose(sack)
     )
     assert "The longest stall lasted 27.688 s, from 12.312 s to the end of the run: " in bbr
     assert re.search("it used at most 16% of the link's rate until the run ended", prose(bbr))

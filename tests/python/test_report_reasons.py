@@ -251,6 +251,12 @@ def test_a_short_flow_is_limited_by_its_slow_start() -> None:
     assert "the slow start was the limit: it lasted until the end" in limit_in(long)
 
 
+def test_the_last_data_of_a_short_flow_are_no_limit_of_the_receiver() -> None:
+    link = Link(rate="50 Mbit/s", delay="10 ms")
+    short = Scenario(links={"cell": link}, flows={"a": Flow(size="20 kB")})
+    assert "receiver's window" not in limit_in(short)
+
+
 def test_a_small_receive_window_is_probably_the_limit() -> None:
     links = {"lte": Link(rate="50 Mbit/s", delay="80 ms")}
     how = {"links": links, "flows": {"a": Flow()}, "end": "10 s", "profile": "rfc"}

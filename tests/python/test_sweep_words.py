@@ -202,7 +202,14 @@ def test_values_that_are_the_same_are_first_together() -> None:
         "a and b have the lowest mean in both combinations, and are clearly the fastest in 1 of "
         "them (at 0 s); in the other 1 they cannot be told apart from sack"
     )
-    assert said_of({name: near(5) for name in same}) == "None is clearly best"
+    every = {name: near(5) for name in same}
+    assert said_of(every) == "None is best: all are the same"
+    assert said_of(every, every) == "None is best: all are the same in both combinations"
+
+
+def test_one_with_more_missing_runs_may_be_clearly_better() -> None:
+    few = [*near(5, 19), NONE]
+    assert said_of({"sack": near(10, 20), "a": few}).startswith("Best is a")
 
 
 def test_changes_without_an_interval_are_counted_once() -> None:

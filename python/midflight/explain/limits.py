@@ -256,6 +256,9 @@ def _held(sampled: _Samples, span: tuple[int, int]) -> Held | None:
     for is_held in (is_at_it, is_still):
         if np.mean(is_held) * (time[-1] - time[0]) > _LEAST_HELD * (span[1] - span[0]):
             since, until = int(time[is_held][0]), int(time[is_held][-1])
+            # The last data of a short flow are in flight for a round trip or two.
+            if until - since < least:
+                continue
             most = float(flight[is_held].max())
             return Held(since, until, most, float(np.mean(cwnd[is_held])))
     return None

@@ -86,12 +86,18 @@ def slow_recovery(one: Recovering) -> str:
         return ""
     longest = max(found, key=lambda each: each[:2])
     slowest = max(found, key=lambda each: each[1])
-    said = f"after the {longest[2].text} it {longest[3].words}{longest[3].means}"
+    said = _after(*longest[2:])
     if slowest[1] <= _SLOWER * longest[1]:
         return said
-    if slowest[3].within_ns is None:
-        return f"{said}; after the {slowest[2].text} it {slowest[3].words}{slowest[3].means}"
+    # One that the next event cut off may have taken longer.
+    if any(again.within_ns is None for *_, again in found):
+        return f"{said}; {_after(*slowest[2:])}"
     return f"{said}; it took longest after the {slowest[2].text}: {_two_digits(slowest[1])}"
+
+
+def _after(event: _Event, again: _Again) -> str:
+    """How soon the rate was used again; after what is said once."""
+    return f"after the {event.text} it {again.words.removesuffix(f' {event.since}')}{again.means}"
 
 
 def _told(flows: Sequence[Recovering]) -> list[tuple[_Event, int | None]]:
