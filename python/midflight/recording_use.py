@@ -61,12 +61,13 @@ def recording_tables(outcome: Outcome) -> list[dict[str, Any]]:
 
 def uses_of(outcome: Outcome) -> dict[str, list[tuple[int, int]]] | None:
     """From when to when each link is in use in the first run, until all flows are done; None if
-    flows may use several links at once, or if that is not known.
+    flows may use several links at once, or others, or if that is not known.
     """
     scenario = json.loads(outcome.plan.canonical)
     if any(not isinstance(one["to"], str) for one in scenario.get("handoffs", ())):
         return None
-    if any(one.get("multipath") for one in scenario["flows"].values()):
+    # Flows of other nodes use their links all the time.
+    if any(one.get("multipath") or one.get("on") for one in scenario["flows"].values()):
         return None
     setup = outcome.plan.setup(0)
     if not isinstance(setup, Setup):

@@ -100,7 +100,8 @@ def test_figures_of_changes_name_the_runs_that_are_left_out(short: Path) -> None
 
 def compared(**sides: int) -> dict[str, list[Any]]:
     """Changes at two gaps, of which the second one lacks these runs."""
-    count = {"pairs": 3, "left_out": 0, "value_missing": 0, "baseline_missing": 0} | sides
+    none = dict.fromkeys(("left_out", "value_missing", "baseline_missing", "done_before"), 0)
+    count = {"pairs": 3} | none | sides
     return {
         "flow": ["x"] * 2,
         GAP: ["1 s", "2 s"],
@@ -109,7 +110,7 @@ def compared(**sides: int) -> dict[str, list[Any]]:
         "value": ["freeze"] * 2,
         "baseline": ["sack"] * 2,
         "pairs": [5, count["pairs"]],
-        **{name: [0, count[name]] for name in ("left_out", "value_missing", "baseline_missing")},
+        **{name: [0, count[name]] for name in none},
         "over": ["runs"] * 2,
         "samples": [5, count["pairs"]],
         "ratio": [-0.2, -0.1 if count["pairs"] else None],
@@ -139,12 +140,18 @@ def compared(**sides: int) -> dict[str, list[Any]]:
             {"pairs": 0, "left_out": 5, "value_missing": 3, "baseline_missing": 2},
             "no pairs: \N{MULTIPLICATION SIGN} (sack or the other one did not finish)",
         ),
+        (
+            {"pairs": 0, "left_out": 1, "done_before": 4, "baseline_missing": 1},
+            "no pairs: \N{MULTIPLICATION SIGN} (sack or the other one did not finish or was done "
+            "before the handoff)",
+        ),
     ],
 )
 def test_each_side_of_a_pair_has_its_words(sides: dict[str, int], words: str) -> None:
     data = spread_of(compared(**sides), "interval", x=GAP, value="ratio", by=["value"])
     assert words in data.detail
-    assert ("left out" in data.detail) == words.startswith("left out")
+    is_left_out = words.startswith("left out") or "done_before" in sides
+    assert ("left out" in data.detail) == is_left_out
 
 
 def test_changes_whose_interval_contains_0_have_brackets() -> None:

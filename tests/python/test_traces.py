@@ -263,7 +263,7 @@ def test_an_outage_of_a_recording_is_shaded() -> None:
     (area,) = named(figure.axes[0])["outage"].get_paths()
     ends = area.get_extents()
     assert ends.x0 == pytest.approx(2.9999)
-    assert 0.005 < ends.x1 - ends.x0 < 0.05
+    assert 0.002 < ends.x1 - ends.x0 < 0.05
 
 
 def test_explanations_name_the_outage(drive: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -62,7 +62,7 @@ def recovery_lines(flows: Sequence[Recovering]) -> list[str]:
     told = _told(flows)
     longest = _longest(told, MOST_EVENTS)
     # Of a single event and flow the summary has said how soon the rate was used.
-    has_rates = len(told) > 1 or len(flows) > 1 or not slow_recovery(flows[0])
+    has_rates = len(told) != 1 or len(flows) != 1 or not slow_recovery(flows[0])
     lines = [_line(event, until, flows, has_rates=has_rates) for event, until in longest]
     left = len(told) - len(lines)
     if left:

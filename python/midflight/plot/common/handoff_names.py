@@ -82,9 +82,11 @@ def _numbers(
         for entry in entries
         if (key := f"{entry[0]}.{entry[1]}.at") in axes or (key := f"{entry[0]}.*.at") in axes
     }
-    if len(entries) < 2 or prod(map(len, moved.values())) > _MOST_COMBINATIONS:
+    if len(entries) < 2:
         # Of the only entry there is one order.
         moved = {entry: values[:1] for entry, values in moved.items()}
+    elif prod(map(len, moved.values())) > _MOST_COMBINATIONS:
+        return {}
     found: dict[_Entry, set[tuple[int, ...]]] = {}
     for values in product(*moved.values()):
         for which, numbers in _counted({**entries, **dict(zip(moved, values, strict=True))}):

@@ -324,14 +324,15 @@ def why_empty(columns: Columns, row: int) -> str:
     baseline = columns["baseline"][row]
     sides = [_count(columns, one, row) == left_out for one in _SIDES]
     is_time = _is_time(columns, row)
-    if all(sides):
+    more = f" or was {done_early_in(columns, str(columns['metric'][row]))}" if early else ""
+    if all(sides) and not early:
         return f"neither {baseline} nor the other one {'finished' if is_time else 'has a value'}"
     who = f"{baseline} or the other one"
-    if sides[1]:
+    if sides[1] and not early:
         who = f"{baseline}"
-    elif sides[0]:
+    elif sides[0] and not early:
         who = f"what is compared with {baseline}"
-    return f"{who} {'did not finish' if is_time else 'has no value'}"
+    return f"{who} {'did not finish' if is_time else 'has no value'}{more}"
 
 
 def empty_mark(columns: Columns, row: int) -> str:
@@ -342,7 +343,8 @@ def empty_mark(columns: Columns, row: int) -> str:
         return ""
     left_out = _count(columns, "left_out", row)
     value, baseline = (left_out == _count(columns, one, row) > 0 for one in _SIDES)
-    if value == baseline or not _is_time(columns, row):
+    is_early = _count(columns, "done_before", row) > 0
+    if value == baseline or is_early or not _is_time(columns, row):
         return "none"
     return "up" if value else "down"
 
