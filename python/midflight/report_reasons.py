@@ -82,7 +82,8 @@ def reasons_of(outcomes: Mapping[str, Outcome], names: Sequence[str]) -> Reasons
     # Flows of one direction have the same link.
     ways = {one.run.flows[one.flow]["direction"] for one in using}
     slow = slow_line(using) if len(ways) == 1 else ""
-    return Reasons(limits, [*([slow] if slow else []), *recovery_lines(flows)], slowest)
+    recoveries = recovery_lines(flows, has_summary=bool(slowest))
+    return Reasons(limits, [*([slow] if slow else []), *recoveries], slowest)
 
 
 def stall_within(row: Mapping[str, Any], span: tuple[int, int]) -> int:

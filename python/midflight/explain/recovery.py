@@ -55,14 +55,14 @@ class _Event(NamedTuple):
     gap: str = ""
 
 
-def recovery_lines(flows: Sequence[Recovering]) -> list[str]:
+def recovery_lines(flows: Sequence[Recovering], *, has_summary: bool = False) -> list[str]:
     """Return a sentence for each handoff, change of a link and outage, in their order: the longest
-    few, and then how many are left out.
+    few, and then how many are left out. With `has_summary` some of `slow_recovery` was said.
     """
     told = _told(flows)
     longest = _longest(told, MOST_EVENTS)
     # Of a single event and flow the summary has said how soon the rate was used.
-    has_rates = len(told) != 1 or len(flows) != 1 or not slow_recovery(flows[0])
+    has_rates = len(told) != 1 or len(flows) != 1 or not has_summary
     lines = [_line(event, until, flows, has_rates=has_rates) for event, until in longest]
     left = len(told) - len(lines)
     if left:
