@@ -118,8 +118,8 @@ def same_widths(
     found: dict[_Key, float] = {}
     for key, width in (one for panel in panels for one in panel):
         before = found.get(key, usual_pt)
-        narrower = min(before, width) if before <= usual_pt else before
-        found[key] = max(before, width) if max(before, width) > usual_pt else narrower
+        widest = max(before, width)
+        found[key] = widest if widest > usual_pt else min(before, width)
     return found
 
 
