@@ -20,7 +20,7 @@ from midflight.plot.over_time.curves import (
 from midflight.plot.over_time.history import NS_PER_S, History
 from midflight.plot.over_time.link_rates import rate_in_use
 
-__all__ = ["LEAST_INTERVALS", "Usual", "interval_note", "usual_interval"]
+__all__ = ["LEAST_INTERVALS", "Usual", "interval_note", "long_uses", "usual_interval"]
 
 #: A rate that changes so often follows a recording. An inch of a panel has no more than so many of
 #: its intervals: with one line, with two, and with more, which cover each other.
@@ -28,7 +28,7 @@ _MANY_CHANGES = 20
 _MOST_PER_IN, _MOST_OF_TWO, _MOST_OF_SEVERAL = 150, 60, 22
 #: Otherwise an inch has no more than so many.
 _PER_IN = 28
-#: A link that is in use for less than this share of the time shown has no say in how long they are.
+#: A link that is in use for less than this share of a time has no say in how long they are.
 _LEAST_USE = 0.1
 #: Intervals fit the changes of a rate if more than this share of them is at their edges.
 _MOST_FIT = 0.9
@@ -133,8 +133,7 @@ def _trips(
     queue arrives without bursts, so that the shortest one of each link counts. They may be those of
     flows that send `in_bursts`.
     """
-    least = _LEAST_USE * (window[1] - window[0])
-    uses = [(begin, end) for begin, end in _uses(run, window) if end - begin >= least]
+    uses = long_uses(run, window)
     for flow in run.flows:
         at, every = flow.times("rtt_sample") / NS_PER_S, flow.values("rtt_sample")
         for use in uses:
@@ -206,6 +205,12 @@ def _uses(run: WatchedRun, window: tuple[float, float]) -> Iterator[tuple[float,
         begin, end = max(one.from_ns / NS_PER_S, window[0]), min(one.until_ns / NS_PER_S, window[1])
         if one.link and begin < end:
             yield begin, end
+
+
+def long_uses(run: WatchedRun, window: tuple[float, float]) -> list[tuple[float, float]]:
+    """Return those of these times that are a good part of the window."""
+    least = _LEAST_USE * (window[1] - window[0])
+    return [(begin, end) for begin, end in _uses(run, window) if end - begin >= least]
 
 
 def _of_whole_segments(segments: Sequence[float], interval: float, narrow_s: float) -> float:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from midflight.plot.common.style import PAGE_IN
 from midflight.plot.over_time.curves import WatchedRun
 from midflight.plot.over_time.history import NS_PER_S, time_shown
-from midflight.plot.over_time.intervals import usual_interval
+from midflight.plot.over_time.intervals import long_uses, usual_interval
 
 __all__ = ["Intervals", "intervals_of"]
 
@@ -19,8 +19,6 @@ _UNITS = 100_000
 _LEAST_NS = 1_000_000
 #: So many times the view may be half as long.
 _MOST_LEVELS = 12
-#: A link that is in use for less than this share of the run has no intervals of its own.
-_LEAST_USE = 0.1
 
 
 class Intervals(NamedTuple):
@@ -86,15 +84,6 @@ def _levels(
 
 
 def _uses(runs: Sequence[WatchedRun], whole: tuple[float, float]) -> list[tuple[float, float]]:
-    """From when to when one link is in use in runs that have several, each once."""
-    least = _LEAST_USE * (whole[1] - whole[0])
-    found: dict[tuple[float, float], None] = {}
-    for run in runs:
-        uses = [one for one in run.stretches if one.link]
-        if len({one.link for one in uses}) < 2:
-            continue
-        for one in uses:
-            begin, end = one.from_ns / NS_PER_S, min(one.until_ns / NS_PER_S, whole[1])
-            if end - begin >= least:
-                found[begin, end] = None
-    return [*found]
+    """From when to when one link is in use for long in runs that have several, each once."""
+    several = [run for run in runs if len({one.link for one in run.stretches if one.link}) > 1]
+    return list(dict.fromkeys(one for run in several for one in long_uses(run, whole)))
