@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from midflight.explain.arrivals import RunEvents
-from midflight.explain.limits import buffer_setting, limit_of, long_uses
+from midflight.explain.limits import buffer_setting, limit_of, long_uses, stall_within
 from midflight.explain.path import PathSamples
 from midflight.explain.recovery import Recovering, recovery_lines, slow_recovery
 from midflight.explain.slow_times import Using, slow_line
@@ -57,15 +57,16 @@ def reasons_of(outcomes: Mapping[str, Outcome], names: Sequence[str]) -> Reasons
             ended = row["finished_ns"]
             span = row["opened_ns"], setup.end_ns if ended is None else ended
             setting = buffer_setting(scenario, scenario["flows"][row["entry"]])
+            stalled = row["stalled_at_ns"] or 0
+            stall = stalled, stalled + row["stall_ns"]
             for when, within in long_uses(paths[is_up], span):
                 # The longest stall may be at another time; times without arrivals are seen.
-                stall_ns = stall_within(row, within)
                 said = limit_of(
                     run,
                     name,
                     within,
                     paths[is_up],
-                    stall_ns=stall_ns,
+                    stall_ns=stall_within(stall, within),
                     is_alone=is_alone,
                     setting=setting,
                 )
@@ -84,10 +85,3 @@ def reasons_of(outcomes: Mapping[str, Outcome], names: Sequence[str]) -> Reasons
     slow = slow_line(using) if len(ways) == 1 else ""
     recoveries = recovery_lines(flows, has_summary=bool(slowest))
     return Reasons(limits, [*([slow] if slow else []), *recoveries], slowest)
-
-
-def stall_within(row: Mapping[str, Any], span: tuple[int, int]) -> int:
-    """The part of the longest stall of a flow that is within a span."""
-    begin: int = row["stalled_at_ns"] or 0
-    length: int = row["stall_ns"]
-    return max(0, min(begin + length, span[1]) - max(begin, span[0]))

@@ -254,7 +254,7 @@ def limit_at(setup: Setup, flow: str, at_ns: int, ended_ns: int | None) -> str:
     """
     from midflight import _core
     from midflight.explain.arrivals import RunEvents
-    from midflight.explain.limits import limit_of, long_uses
+    from midflight.explain.limits import limit_of, long_uses, stall_within
     from midflight.explain.path import PathSamples
 
     longest = setup.stall(flow=flow) if isinstance(setup, _core.Setup) else None
@@ -265,9 +265,8 @@ def limit_at(setup: Setup, flow: str, at_ns: int, ended_ns: int | None) -> str:
     ended = setup.end_ns if ended_ns is None else ended_ns
     for words, (begin, end) in long_uses(path, (0, ended)):
         if begin <= at_ns <= end:
-            stall_ns = min(longest["until_ns"], end) - max(longest["from_ns"], begin)
             # What other traffic its links have is not known here.
-            still = max(0, stall_ns)
+            still = stall_within((longest["from_ns"], longest["until_ns"]), (begin, end))
             said = limit_of(run, flow, (begin, end), path, stall_ns=still, is_alone=False)
             if said:
                 # The finding comes first, and its details are for reports.

@@ -14,7 +14,7 @@ from midflight.explain.words import link_text, to_ms
 if TYPE_CHECKING:
     from midflight.explain.arrivals import FlowEvents, RunEvents
 
-__all__ = ["Held", "buffer_setting", "held_by_receiver", "limit_of", "long_uses"]
+__all__ = ["Held", "buffer_setting", "held_by_receiver", "limit_of", "long_uses", "stall_within"]
 
 #: A link that was in use for this share of the time of a flow has a sentence of its own.
 _LONG = 0.25
@@ -308,6 +308,11 @@ def long_uses(path: PathSamples, span: tuple[int, int]) -> list[tuple[str, tuple
         on = f"from {to_ms(begin)} to {to_ms(end)} on {link_text(name)}"
         found.append((f"for {part} of its {length}, {on}", (begin, end)))
     return found
+
+
+def stall_within(stall: tuple[int, int], span: tuple[int, int]) -> int:
+    """Return the part of a stall that is within a span."""
+    return max(0, min(stall[1], span[1]) - max(stall[0], span[0]))
 
 
 def _losses(lost: Mapping[str, int]) -> str:
