@@ -337,14 +337,15 @@ def finish_panels(
     title: str | None,
     names: str = "",
     lines: Collection[str] | None = None,
-    above: Mapping[Axes, float] | None = None,
+    *,
+    has_ends: bool = False,
 ) -> None:
     """Put a title above panels over time, each with its kind, and a legend below them, and give
     them their places.
 
     `names` is what the names of the lines in the legend are, if it needs to be said. `lines` are
-    the entries that a legend inside a panel has, by default all. `above` is the share of the height
-    that panels have above their values (`choose_ends`).
+    the entries that a legend inside a panel has, by default all. With `has_ends` the axes of values
+    have the chosen ends already (`choose_ends`).
 
     Raises `MidflightError` if the figure leaves too little room for the panels.
     """
@@ -352,7 +353,7 @@ def finish_panels(
     # Those of a row are side by side.
     rows = len({round(axes.get_position().y0, 6) for _, axes in panels})
     room = (height - 0.6) / max(1, rows)
-    dress_panels(panels, above=above, x_refused="give --from and --until", height_in=room)
+    dress_panels(panels, has_ends=has_ends, x_refused="give --from and --until", height_in=room)
     if title:
         figure.suptitle(
             wrapped(typeset("--title", title), 7.5, (width - 0.6) * 72), parse_math=True

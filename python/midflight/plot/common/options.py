@@ -231,7 +231,7 @@ def choose_ends(
 def dress_panels(
     panels: Sequence[tuple[str, Axes]],
     *,
-    above: Mapping[Axes, float] | None = None,
+    has_ends: bool = False,
     x_refused: str = "",
     width_in: float | None = None,
     height_in: float | None = None,
@@ -239,9 +239,10 @@ def dress_panels(
 ) -> None:
     """Give the axes of panels, which are of these kinds, the chosen ends and labels.
 
-    `above` is that of `choose_ends`. `x_refused` is why the ends of the horizontal axis cannot be
-    chosen, in a map (`is_map`) also those of the vertical one. `width_in` and `height_in` are the
-    room for a label. Raises `MidflightError` for what the figure does not have.
+    With `has_ends` they have those of values already (`choose_ends`). `x_refused` is why the ends
+    of the horizontal axis cannot be chosen, in a map (`is_map`) also those of the vertical one.
+    `width_in` and `height_in` are the room for a label. Raises `MidflightError` for what the figure
+    does not have.
     """
     from midflight.plot.common.log_ticks import separate_thousands
     from midflight.plot.common.style import chosen_axes, wrapped
@@ -256,7 +257,8 @@ def dress_panels(
         raise _not_chosen("--vlim", choice.vlim, why)
     for one in choice.ylim.values() if is_map else ():
         raise _not_chosen("--ylim", one, f"{x_refused}; --vlim has the ends of its colours")
-    choose_ends(panels, above)
+    if not has_ends:
+        choose_ends(panels)
     for label, meant in _for_panels("--ylabel", choice.ylabel, panels, "TEXT"):
         for axes in (one for one in meant if one.get_ylabel()):
             high = axes.figure.get_figure(root=True).get_figheight() - 0.9

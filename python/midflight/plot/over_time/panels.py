@@ -579,7 +579,7 @@ def _figure(
             for name, handle in entries.items()
         }
         lines |= {f"{name} (same as {other})" for name, other in same.items()}
-        finish_panels(figure, named, entries, title, runs[0].names, lines, above)
+        finish_panels(figure, named, entries, title, runs[0].names, lines, has_ends=True)
         for (_, axes), panel, peaks in zip(named, panels, off, strict=True):
             mark_cut_lines(axes, peaks, panel.unit, above[axes])
     return figure
