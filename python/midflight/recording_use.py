@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from midflight._core import Setup
-from midflight.explain.path import stretches
+from midflight.explain.path import used_links
 from midflight.explain.words import to_ms
 from midflight.recordings import event_lines, outages, part_words, pauses, value_cells, ways
 from midflight.run_tables import rows
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from midflight._core import RecordedWay, Recording
     from midflight.scenario import Outcome
 
-__all__ = ["part_of", "recording_tables", "uses_of"]
+__all__ = ["part_of", "recording_tables"]
 
 #: From when to when, in nanoseconds.
 Spans = Sequence[tuple[int, int]]
@@ -31,7 +31,7 @@ def recording_tables(outcome: Outcome) -> list[dict[str, Any]]:
     link is in use in the first run, and when that is.
     """
     links = json.loads(outcome.plan.canonical)["links"]
-    found_uses = uses_of(outcome)
+    found_uses = _uses_of(outcome)
     tables = []
     for name, (found, uplink) in outcome.plan.recordings().items():
         part = part_words("the recording", links[name]["trace"], found["span_ns"])
@@ -59,7 +59,7 @@ def recording_tables(outcome: Outcome) -> list[dict[str, Any]]:
     return tables
 
 
-def uses_of(outcome: Outcome) -> dict[str, list[tuple[int, int]]] | None:
+def _uses_of(outcome: Outcome) -> dict[str, list[tuple[int, int]]] | None:
     """From when to when each link is in use in the first run, until all flows are done; None if
     flows may use several links at once, or others, or if that is not known.
     """
@@ -78,7 +78,7 @@ def uses_of(outcome: Outcome) -> dict[str, list[tuple[int, int]]] | None:
     if all(one is not None for one in done) and not setup.has_end:
         until = max(done)
     found: dict[str, list[tuple[int, int]]] = {}
-    for begin, end, name in stretches(setup):
+    for begin, end, name in used_links(setup):
         if name and min(end, until) > begin:
             found.setdefault(name, []).append((begin, min(end, until)))
     return found or None

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from midflight._core import Setup, Table
 
-__all__ = ["Passing", "PathSamples", "stretches"]
+__all__ = ["Passing", "PathSamples", "stretches", "used_links"]
 
 NS_PER_S = 1e9
 
@@ -29,20 +29,29 @@ class Passing(NamedTuple):
     sent_ns: int
 
 
-def stretches(setup: Setup) -> Iterator[tuple[int, int, str]]:
-    """Yield from when to when the flows are on which link; "" is none."""
+def stretches(setup: Setup, only: str, until_ns: int) -> Iterator[tuple[int, int, str]]:
+    """Yield from when to when the flows are on which link, up to an instant; "" is none. Without
+    handoffs they are on the `only` one.
+    """
     changes = setup.path_changes
-    known = [one["name"] for one in setup.access_links]
-    if not changes and len(known) != 1:
-        return
-    since, link = 0, changes[0]["from_link"] if changes else known[0]
+    since, link = 0, changes[0]["from_link"] if changes else only
     for one in changes:
         begins, ends = one["at_ns"], one["make_ns"]
         yield since, begins if one["breaks"] else ends, link
         if one["breaks"]:
             yield begins, ends, ""
         since, link = ends, one["to_link"]
-    yield since, max(since, setup.end_ns) + 1, link
+    yield since, max(since, until_ns), link
+
+
+def used_links(setup: Setup) -> list[tuple[int, int, str]]:
+    """From when to when the flows are on which link in a run; "" is none, and nothing is known of
+    several links without handoffs.
+    """
+    known = [one["name"] for one in setup.access_links]
+    if not setup.path_changes and len(known) != 1:
+        return []
+    return list(stretches(setup, known[0], setup.end_ns + 1))
 
 
 class PathSamples:
@@ -83,7 +92,7 @@ class PathSamples:
         )
         self.rate_bps = np.full(len(self.time_ns), np.nan)
         self.packets, self.wait_ns = self.rate_bps.copy(), self.rate_bps.copy()
-        self.used: list[tuple[int, int, str]] = list(stretches(setup))
+        self.used = used_links(setup)
         for begin, end, name in self.used:
             here = (self.time_ns >= begin) & (self.time_ns < end)
             found: Any = of_link.get(self._numbers.get(name, -1))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from midflight.explain.path import stretches
 from midflight.plot.over_time.history import NS_PER_S, History, Moments
 from midflight.plot.over_time.holes import Followed, Hole
 
@@ -324,17 +325,8 @@ class WatchedRun:
     @cached_property
     def stretches(self) -> list[Stretch]:
         """The access links that the flows' packets use, one after the other."""
-        changes = self.setup.path_changes
-        names = [one["from_link"] for one in changes[:1]] or [self._only_link()]
-        found, since, link = [], 0, names[0]
-        for one in changes:
-            begins, ends = one["at_ns"], one["make_ns"]
-            if one["breaks"]:
-                found += [Stretch(since, begins, link), Stretch(begins, ends, "")]
-            else:
-                found.append(Stretch(since, ends, link))
-            since, link = ends, one["to_link"]
-        found.append(Stretch(since, max(since, self.end_ns), link))
+        only = "" if self.setup.path_changes else self._only_link()
+        found = [Stretch(*one) for one in stretches(self.setup, only, self.end_ns)]
         joined: list[Stretch] = []
         for stretch in (one for one in found if one.until_ns > one.from_ns):
             if joined and joined[-1].link == stretch.link:
