@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from midflight.explain.path import stretches
+from midflight._core import Setup
+from midflight.explain.arrivals import RunEvents
+from midflight.explain.limits import Held, held_by_receiver
+from midflight.explain.path import PathSamples, stretches
 from midflight.plot.over_time.history import NS_PER_S, History, Moments
 from midflight.plot.over_time.holes import Followed, Hole
 
 if TYPE_CHECKING:
-    from midflight._core import Setup, Table
+    from midflight._core import Table
     from midflight.plot.over_time.applications import Call
 
 __all__ = [
@@ -333,6 +336,23 @@ class WatchedRun:
                 stretch = Stretch(joined.pop().from_ns, stretch.until_ns, stretch.link)
             joined.append(stretch)
         return joined if any(one.link for one in joined) else []
+
+    @cached_property
+    def held(self) -> dict[str, list[Held]]:
+        """When the receiver's window limits each flow, by their names, as reports say it; nothing
+        of a run of a kernel, whose events are those of its own programs.
+        """
+        if not isinstance(self.setup, Setup):
+            return {}
+        run = RunEvents(self.setup)
+        paths = {
+            way: PathSamples(self.setup, is_up=way == "up", samples=self.samples)
+            for way in {*self.directions}
+        }
+        return {
+            flow.flow: held_by_receiver(run, flow.flow, (0, flow.end_ns), paths[way])
+            for flow, way in zip(self.flows, self.directions, strict=True)
+        }
 
     @cached_property
     def cuts(self) -> list[float]:

@@ -9,10 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from midflight._core import Setup
-from midflight.explain.arrivals import RunEvents
-from midflight.explain.limits import held_by_receiver
-from midflight.explain.path import PathSamples
 from midflight.plot.common.line_looks import plain_look
 from midflight.plot.over_time.bins import bin_edges
 from midflight.plot.over_time.curves import (
@@ -149,13 +145,8 @@ def _limited_by_receiver(runs: Sequence[WatchedRun], window: tuple[float, float]
     first, last = (round(one * NS_PER_S) for one in window)
     each: dict[str, list[str]] = {}
     for run, flow, how in each_line(runs):
-        # The events of a kernel's run are those of its own programs.
-        if not isinstance(run.setup, Setup):
-            continue
-        is_up = run.direction_of(flow) == "up"
-        path = PathSamples(run.setup, is_up=is_up, samples=run.samples)
         shown = first, min(last, flow.end_ns)
-        for held in held_by_receiver(RunEvents(run.setup), flow.flow, (0, flow.end_ns), path):
+        for held in run.held.get(flow.flow, ()):
             if held.until_ns <= shown[0] or held.since_ns >= shown[1]:
                 continue
             since, until = held.when(shown, _SEEN)
