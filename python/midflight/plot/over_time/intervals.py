@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +20,14 @@ from midflight.plot.over_time.curves import (
 from midflight.plot.over_time.history import NS_PER_S, History
 from midflight.plot.over_time.link_rates import rate_in_use
 
-__all__ = ["LEAST_INTERVALS", "Usual", "interval_note", "long_uses", "usual_interval"]
+__all__ = [
+    "LEAST_INTERVALS",
+    "Usual",
+    "interval_note",
+    "long_uses",
+    "usual_interval",
+    "usual_intervals",
+]
 
 #: A rate that changes so often follows a recording. An inch of a panel has no more than so many of
 #: its intervals: with one line, with two, and with more, which cover each other.
@@ -64,48 +71,72 @@ class Usual(NamedTuple):
 
 
 def usual_interval(
-    runs: Sequence[WatchedRun], window: tuple[float, float], width_in: float, zoom: float = 1.0
+    runs: Sequence[WatchedRun], window: tuple[float, float], width_in: float
 ) -> Usual:
-    """The usual interval of means of a figure of this width, which shows a window, or with `zoom`
-    some part of it that is so many times shorter.
+    """The usual interval of means of a figure of this width, which shows a window."""
+    return next(usual_intervals(runs, window, width_in, [1.0]))
+
+
+def usual_intervals(
+    runs: Sequence[WatchedRun], window: tuple[float, float], width_in: float, zooms: Iterable[float]
+) -> Iterator[Usual]:
+    """Yield the usual interval of means of a figure of this width, which shows some part of a
+    window that is so many times shorter, for each of these times.
     """
     flows = [(run, flow) for run in runs for flow in run.flows]
     most = width_in * (_MOST_PER_IN, _MOST_OF_TWO, _MOST_OF_SEVERAL)[min(len(flows), 3) - 1]
-    usual = _of_links(runs, window, width_in * _PER_IN, most, zoom)
+    seen = _Seen.of(runs, window)
     segments = sorted({one for run, flow in flows if (one := run.segments.get(flow.flow))})
-    shown_s = (min(window[1], longest(runs).end_ns / NS_PER_S) - window[0]) / zoom
     cycles = [cycle_of(flow) for run, flow in flows if run.workload_of(flow) == "web"]
-    narrow_s = _LEAST_SEGMENT_IN / width_in * shown_s
-    usual = _of_whole_segments(segments, usual, narrow_s)
-    of_cycles = _of_cycles(max(cycles, default=0.0), usual, narrow_s, shown_s)
     frames = [run.calls[flow.flow].interval_s for run, flow in flows if flow.flow in run.calls]
-    found = _of_whole_frames(max(frames, default=0.0), of_cycles)
-    # A queue that is full and empty in each segment of a video would be a comb.
-    has_segments = len(segments) > 0 and usual >= segments[0]
-    return Usual(found, has_segments or of_cycles > usual)
+    for zoom in zooms:
+        usual = _of_links(seen, (window[1] - window[0]) / zoom, width_in * _PER_IN, most)
+        shown_s = (min(window[1], longest(runs).end_ns / NS_PER_S) - window[0]) / zoom
+        narrow_s = _LEAST_SEGMENT_IN / width_in * shown_s
+        usual = _of_whole_segments(segments, usual, narrow_s)
+        of_cycles = _of_cycles(max(cycles, default=0.0), usual, narrow_s, shown_s)
+        found = _of_whole_frames(max(frames, default=0.0), of_cycles)
+        # A queue that is full and empty in each segment of a video would be a comb.
+        has_segments = len(segments) > 0 and usual >= segments[0]
+        yield Usual(found, has_segments or of_cycles > usual)
 
 
-def _of_links(
-    runs: Sequence[WatchedRun], window: tuple[float, float], count: float, most: float, zoom: float
-) -> float:
-    """The interval of means, in seconds, of which what is shown has `count` or fewer. If the rate
-    of the link in use changes all the time, as with a recording, it is the interval of these
-    changes, if that is shorter than the usual one and there are no more than `most`.
-
-    A rate with an even slope changes where the slope ends.
+class _Seen(NamedTuple):
+    """What determines intervals in a window, in seconds: the longest round trip of the longest run,
+    that of all flows that send in bursts, when the rate of the link in use changes, and by how much
+    later that is known; and whether that follows a recording.
     """
-    run, shown = longest(runs), (window[1] - window[0]) / zoom
-    trip = max([0.0, *_trips(run, window)])
+
+    trip: float
+    of_bursts: float
+    changes: Values
+    between: float
+    is_recorded: bool
+
+    @classmethod
+    def of(cls, runs: Sequence[WatchedRun], window: tuple[float, float]) -> _Seen:
+        """Those of runs. A rate with an even slope changes where the slope ends."""
+        run = longest(runs)
+        rate = rate_in_use(run, window)
+        sampled = run.sampled(next(iter(run.access.values())), "time_ns")
+        between = float(np.median(np.diff(sampled))) / NS_PER_S if len(sampled) > 1 else 0.0
+        is_recorded = not {*run.access.values()}.isdisjoint(run.recorded_rates)
+        if is_recorded:
+            # Its changes are known as they happen, and not from the next sample on.
+            between = 0.0
+        at = _corners(rate.time_s, rate.value, 1.5 * between)
+        trip = max([0.0, *_trips(run, window)])
+        return cls(trip, _trip_of_bursts(runs, window), at, between, is_recorded)
+
+
+def _of_links(seen: _Seen, shown: float, count: float, most: float) -> float:
+    """The interval of means, in seconds, of which the time `shown` has `count` or fewer. If the
+    rate of the link in use changes all the time, as with a recording, it is the interval of these
+    changes, if that is shorter than the usual one and there are no more than `most`.
+    """
+    trip, of_bursts, at, between, is_recorded = seen
     least = max(shown / count, min(trip, shown / LEAST_INTERVALS))
-    usual = _of_whole_trips(runs, window, least, shown)
-    rate = rate_in_use(run, window)
-    sampled = run.sampled(next(iter(run.access.values())), "time_ns")
-    between = float(np.median(np.diff(sampled))) / NS_PER_S if len(sampled) > 1 else 0.0
-    is_recorded = not {*run.access.values()}.isdisjoint(run.recorded_rates)
-    if is_recorded:
-        # Its changes are known as they happen, and not from the next sample on.
-        between = 0.0
-    at = _corners(rate.time_s, rate.value, 1.5 * between)
+    usual = _of_whole_trips(of_bursts, least, shown)
     many = len(at) >= _MANY_CHANGES
     if not many and not (is_recorded and len(at) > 2):
         return usual
@@ -155,13 +186,18 @@ def _whole_use(run: WatchedRun, use: tuple[float, float]) -> tuple[float, float]
     return next(one for one in whole if one[0] <= use[0] and use[1] <= one[1])
 
 
+def _trip_of_bursts(runs: Sequence[WatchedRun], window: tuple[float, float]) -> float:
+    """The longest round trip of flows that send in bursts; 0 without any."""
+    return max((one for run in runs for one in _trips(run, window, in_bursts=True)), default=0.0)
+
+
 def interval_note(
     runs: Sequence[WatchedRun], window: tuple[float, float], interval_s: float
 ) -> str:
     """What to say of intervals of means that were asked for if a flow sends in bursts, and these
     have few round trips of it, and no whole ones.
     """
-    trip = max((one for run in runs for one in _trips(run, window, in_bursts=True)), default=0.0)
+    trip = _trip_of_bursts(runs, window)
     if interval_s >= _FEW_TRIPS * trip or interval_s < _LEAST_PAUSE * trip:
         # Parts of a round trip show the bursts.
         return ""
@@ -185,15 +221,12 @@ def _has_bursts(run: WatchedRun, flow: History, use: tuple[float, float], trip: 
     return float(gaps[gaps > _LEAST_PAUSE * trip].sum()) > _IN_PAUSES * float(gaps.sum())
 
 
-def _of_whole_trips(
-    runs: Sequence[WatchedRun], window: tuple[float, float], least: float, shown: float
-) -> float:
+def _of_whole_trips(trip: float, least: float, shown: float) -> float:
     """An interval of `least` seconds or longer, of `shown` that are seen: a round number, or if a
-    flow sends a window of data at once and that has few round trips, whole ones. The means of
-    others would have one burst and two by turns.
+    flow sends a window of data at once, one in each round `trip`, and that has few of these, whole
+    ones. The means of others would have one burst and two by turns.
     """
     usual = nice(least)
-    trip = max((one for run in runs for one in _trips(run, window, in_bursts=True)), default=0.0)
     if not usual / _FEW_TRIPS < trip <= shown / _LEAST_CYCLES:
         return usual
     return float(f"{trip * math.ceil(least / trip * (1 - 1e-9)):.3g}")

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from midflight.plot.common.style import PAGE_IN
 from midflight.plot.over_time.curves import WatchedRun
 from midflight.plot.over_time.history import NS_PER_S, time_shown
-from midflight.plot.over_time.intervals import long_uses, usual_interval
+from midflight.plot.over_time.intervals import long_uses, usual_intervals
 
 __all__ = ["Intervals", "intervals_of"]
 
@@ -75,9 +75,9 @@ def _levels(
     time half as long, as long as they are no shorter than `least_ns`.
     """
     share = (part[1] - part[0]) / (whole[1] - whole[0])
-    for level in range(_MOST_LEVELS):
-        length_s = usual_interval(runs, part, PAGE_IN, share * 2**level).length_s
-        length = max(_LEAST_NS, round(length_s * NS_PER_S / _LEAST_NS) * _LEAST_NS)
+    zooms = [share * 2**level for level in range(_MOST_LEVELS)]
+    for level, usual in enumerate(usual_intervals(runs, part, PAGE_IN, zooms)):
+        length = max(_LEAST_NS, round(usual.length_s * NS_PER_S / _LEAST_NS) * _LEAST_NS)
         if level and length < least_ns:
             return
         yield length
