@@ -262,15 +262,20 @@ def is_negligible(ratio: float, low: float, high: float) -> bool:
     return not is_unclear or max(-low, high) < LEAST_CHANGE
 
 
-#: The chance of a sign test below which a difference is clear.
-_CHANCE = 0.05
+#: A sign test is clear if chance does as much in fewer than one of so many cases.
+_CASES = 20
 
 
 def is_no_chance(more: int, less: int) -> bool:
     """Return whether a two-sided sign test rules out chance, if one side has so many `more`."""
-    count = more + less
-    tail = sum(math.comb(count, one) for one in range(less + 1))
-    return more > less and 2 * tail < _CHANCE * 2**count
+    if more <= less:
+        return False
+    # Whole numbers, as those of many pairs are too large for others.
+    count, term, tail = more + less, 1, 1
+    for one in range(less):
+        term = term * (count - one) // (one + 1)
+        tail += term
+    return 2 * tail * _CASES < 1 << count
 
 
 def is_hint(over: str, samples: int, pairs: int, left_out: int) -> bool:
@@ -444,16 +449,16 @@ def compare(
         }
         early = group.early | against.early
         met = {key: pair for key, pair in pairs.items() if key not in early}
-        whole = {key: pair for key, pair in met.items() if np.isfinite(pair).all()}
+        whole = {key: pair for key, pair in met.items() if all(map(math.isfinite, pair))}
         sides = ~np.isfinite(np.array([*met.values()], dtype=float)).reshape(-1, 2)
         value_missing, baseline_missing = sides.sum(axis=0).tolist()
+        samples = {key: tuple(key[i] for i in group.sample) for key in met}
         signs: dict[tuple[str, ...], int] = {}
         for key, pair in met.items():
-            sample = tuple(key[i] for i in group.sample)
             mine_ends, other_ends = (one if math.isfinite(one) else math.inf for one in pair)
             sign = (mine_ends > other_ends) - (mine_ends < other_ends)
-            signs[sample] = signs.get(sample, 0) + sign
-        keyed = ((tuple(key[i] for i in group.sample), pair) for key, pair in whole.items())
+            signs[samples[key]] = signs.get(samples[key], 0) + sign
+        keyed = ((samples[key], pair) for key, pair in whole.items())
         mine, theirs = unit_means(keyed).reshape(-1, 2).T
         difference = difference_ci(mine, theirs)
         ratio = ratio_ci(mine, theirs)

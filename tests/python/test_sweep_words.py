@@ -15,7 +15,7 @@ from midflight.cli import main
 from midflight.plot.results.compared import is_unsure
 from midflight.simulated import replaced, simulated_words
 from midflight.sweep_report import sweep_heading, sweep_report_html
-from midflight.sweep_results import METRICS, compare, groups, is_negligible
+from midflight.sweep_results import METRICS, compare, groups, is_negligible, is_no_chance
 from midflight.sweep_summary import Summary, per_cent
 from midflight.sweep_verdict import _best, _First, best_lines
 from midflight.sweep_where import where_words
@@ -619,6 +619,14 @@ def test_the_pairs_of_a_run_are_one_sample_of_a_sign_test() -> None:
     axes = [SCHEME, "handoffs.0.at"]
     (one,) = compare(groups(iter(rows), axes, [SCHEME], "duration_ns"), [SCHEME], SCHEME, SCHEMES)
     assert (one.lower, one.higher, one.ended_side) == (1, 0, 0)
+
+
+def test_a_sign_test_is_of_any_number_of_pairs() -> None:
+    """More than 1000 have more outcomes than the largest float."""
+    assert [is_no_chance(more, 0) for more in (5, 6)] == [False, True]
+    assert [is_no_chance(20 - less, less) for less in (5, 6, 15)] == [True, False, False]
+    sure = [is_no_chance(20_000, less) for less in (19_000, 19_900, 21_000)]
+    assert sure == [True, False, False]
 
 
 POINTS = [
