@@ -108,35 +108,37 @@ def _extremes(summary: Summary) -> Iterator[str]:
     axes = [place for place, key in enumerate(summary.by) if len(summary.asked.axes[key]) > 1]
     flows = list(dict.fromkeys(one.flow for one in summary.grouped))
 
-    def size(one: Group) -> str:
-        return f"{scale * one.quartiles().median:.3g} {unit}".rstrip()
+    def size(median: float) -> str:
+        return f"{scale * median:.3g} {unit}".rstrip()
 
-    def at(one: Group, known: Sequence[Group], every: Sequence[Group]) -> str:
+    def at(end: str, sizes: Sequence[tuple[str, Group]], every: Sequence[Group]) -> str:
         # Those that are as written the same are named together.
-        alike = [other.values for other in known if size(other) == size(one)]
+        alike = [one.values for other, one in sizes if other == end]
         if len(alike) > 1:
-            where = where_words(alike, [other.values for other in every], summary.by)
-            return f"{size(one)} in {len(alike)} of {len(every)} combinations{where}"
+            where = where_words(alike, [one.values for one in every], summary.by)
+            return f"{end} in {len(alike)} of {len(every)} combinations{where}"
+        (values,) = alike
         names = [
-            with_value(short_label(summary.by[place]), shown_value(one.values[place]))
-            for place in axes
+            with_value(short_label(summary.by[place]), shown_value(values[place])) for place in axes
         ]
-        return f"{size(one)} with {', '.join(names)}"
+        return f"{end} with {', '.join(names)}"
 
     for flow in flows:
         every = [one for one in summary.grouped if one.flow == flow and one.counted]
-        known = [one for one in every if math.isfinite(one.quartiles().median)]
-        least, largest = (
-            some(known, key=lambda one: one.quartiles().median, default=None) for some in (min, max)
-        )
-        if least is None or largest is None or size(least) == size(largest):
+        medians = [(one.quartiles().median, one) for one in every]
+        known = [(median, one) for median, one in medians if math.isfinite(median)]
+        if not known:
+            continue
+        sizes = [(size(median), one) for median, one in known]
+        least, largest = (size(end(median for median, _ in known)) for end in (min, max))
+        if least == largest:
             continue
         of = f" of {flow}" if len(flows) > 1 else ""
         named = within_text(labelled(column_name(summary.metric)))
-        median = "median " if any(len(one.counted) > 1 for one in known) else ""
+        median = "median " if any(len(one.counted) > 1 for _, one in known) else ""
         # A name may be no noun.
         named = f"{median}{named}{of}"
-        low, high = (at(one, known, every) for one in (least, largest))
+        low, high = (at(end, sizes, every) for end in (least, largest))
         said = f"{named[0].upper()}{named[1:]}: least {low}; largest {high}"
         left = len(every) - len(known)
         ended = "half of the runs or more did not finish" if median else "the run did not finish"
@@ -197,31 +199,32 @@ def _first(
     """
     from midflight.plot.results.axis import shown_value
 
-    names = {one.values[place]: shown_value(one.values[place]) for one in groups}
-    first = min(groups, key=lambda one: _rank(one, sign))
-    value = first.values[place]
-    found = compare(groups, summary.by, summary.by[place], [value, *names])
+    of = {one.values[place]: one for one in groups}
+    names = {value: shown_value(value) for value in of}
+    means = {value: _mean(one) for value, one in of.items()}
+    # Those with most results first, then the best.
+    value = min(of, key=lambda one: (of[one].missing(), -sign * means[one]))
+    found = compare(groups, summary.by, summary.by[place], [value])
     # One of which more runs are missing may be clearly better in pairs.
     if better := [one.value for one in found if _is_ahead(one, sign, has_intervals=has_intervals)]:
         value = better[0]
-        (first,) = (one for one in groups if one.values[place] == value)
-        found = compare(groups, summary.by, summary.by[place], [value, *names])
+        found = compare(groups, summary.by, summary.by[place], [value])
     open_ones = [
         one for one in found if not _is_behind(one, sign, summary, has_intervals=has_intervals)
     ]
     same = [one.value for one in open_ones if is_no_other(one) and not one.value_missing]
     near = tuple(names[one.value] for one in open_ones if one.value not in same)
     others = tuple(name for other, name in names.items() if other not in (value, *same))
-    means = [_mean(one) for one in groups]
     # Of values of which more are missing the mean may be better; it is that of other runs.
-    is_first = all(sign * (_mean(first) - mean) >= 0 for mean in means if math.isfinite(mean))
-    close = [one for one in groups if one is first or names[one.values[place]] in near]
+    known = [mean for mean in means.values() if math.isfinite(mean)]
+    is_first = all(sign * (means[value] - mean) >= 0 for mean in known)
+    close = [one for other, one in of.items() if other == value or names[other] in near]
     has_mean = is_first and all(2 * one.missing() < len(one.counted) for one in close)
-    is_known = bool(others) and math.isfinite(_mean(first)) and (has_mean or not near)
+    is_known = bool(others) and math.isfinite(means[value]) and (has_mean or not near)
     best = tuple(names[one] for one in (value, *same)) if is_known else ()
     ends = "finished" if summary.metric.endswith("_ns") else "has a value"
     why = _OPEN
-    if not any(map(math.isfinite, means)):
+    if not known:
         why = f"no run {ends}"
     elif not others:
         why = "all are the same"
@@ -247,18 +250,16 @@ def _mean(one: Group) -> float:
     return sum(there) / len(there) if there else math.inf
 
 
-def _rank(one: Group, sign: int) -> tuple[int, float]:
-    """What sorts the values of one combination: those with most results first, then the best."""
-    return one.missing(), -sign * _mean(one)
+def _pairs_side(one: Comparison, *, has_intervals: bool) -> int:
+    """The side on which the pairs of a change are (`side_of`); 0 for a single sample beside others
+    with intervals.
+    """
+    return 0 if has_intervals and one.samples == 1 else side_of(one)
 
 
 def _is_ahead(one: Comparison, sign: int, *, has_intervals: bool) -> bool:
     """Whether a value is clearly better than its baseline, by who finished, or else in pairs."""
-    if one.ended_side:
-        return one.ended_side == sign
-    if one.is_hint or (has_intervals and one.samples == 1) or math.isnan(one.difference):
-        return False
-    return side_of(one) == sign
+    return (one.ended_side or _pairs_side(one, has_intervals=has_intervals)) == sign
 
 
 def _is_behind(one: Comparison, sign: int, summary: Summary, *, has_intervals: bool) -> bool:
@@ -271,11 +272,8 @@ def _is_behind(one: Comparison, sign: int, summary: Summary, *, has_intervals: b
         if one.value_missing and not one.baseline_missing and not one.pairs:
             # Of what is not random a single pair tells.
             return one.over == "axes"
-    if one.left_out > one.value_missing or math.isnan(one.difference):
-        return False
-    if has_intervals and one.samples == 1:
-        return False
-    return side_of(one) == -sign
+    has_most = one.left_out <= one.value_missing
+    return has_most and _pairs_side(one, has_intervals=has_intervals) == -sign
 
 
 def _best(

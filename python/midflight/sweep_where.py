@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
@@ -79,8 +80,8 @@ class _Axis:
 
     def shares(self, some: Sequence[_Point], every: Sequence[_Point]) -> dict[str, tuple[int, int]]:
         """How many of all combinations with each value are some."""
-        here, of = ([point[self.place] for point in each] for each in (some, every))
-        return {value: (here.count(value), of.count(value)) for value in self.values}
+        here, of = (Counter(point[self.place] for point in each) for each in (some, every))
+        return {value: (here[value], of[value]) for value in self.values}
 
     def words(self, chosen: set[str], *, is_alone: bool = False) -> str:
         """Some of the values, with the name of the axis unless it `is_alone`; "" if they are many

@@ -567,13 +567,13 @@ def _panels_figure(
     every = [one for across, _ in places for one in across]
     is_share, choice = data.kind == "cdf", chosen_axes()
     has_ends = choice is not None and bool(choice.xlim if is_share else choice.ylim)
-    is_free = not (is_asked or has_ends or any(one.ends for one in groups.values()))
+    are_changes = any(one.ends for one in groups.values())
+    is_free = not (is_asked or has_ends or are_changes)
     is_log = logs.x.is_log if is_share else logs.y
     has_own = is_free and has_strokes(data.panels, is_log=is_log)
     of_kind = ends_of_boxes if data.kind == "box" else ends_of_means
     drawn_all = replace(of_all, groups=[one for panel in data.panels for one in panel.groups])
     endless: list[tuple[Axes, Sequence[Endless], float]] = []
-    are_changes = any(one.ends for one in groups.values())
     entries: dict[str, Any] = {}
 
     def ends_of(place: int) -> tuple[float, float]:
@@ -593,7 +593,7 @@ def _panels_figure(
         if data.kind == "box":
             entries.update(draw_spread_boxes(axes, one, logs, size_in[1], ends_of(place), styles))
         else:
-            shown = None if any(group.ends for group in one.groups) else ends_of(place)
+            shown = None if are_changes else ends_of(place)
             found = draw_spread_intervals(axes, one, logs, size_in, cut, looks, shown)
             endless.append((axes, found, size_in[0]))
         if one.categories is not None:
