@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import math
-import re
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.text import Text
 
+from drawn import texts_of
 from midflight import MidflightError
 from midflight.cli import main
 from midflight.plot import figure_of, plot_spread
@@ -38,10 +38,6 @@ def paired(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def ratios(folder: Path) -> dict[tuple[str, str], float]:
     with (folder / "comparison.csv").open(newline="") as text:
         return {(row[RATE], row[GAP]): 100 * float(row["ratio"]) for row in csv.DictReader(text)}
-
-
-def texts_of(figure: Path) -> str:
-    return " ".join(re.findall(r">([^<>]+)</text>", figure.read_text()))
 
 
 def of_map(columns: Any, **how: Any) -> tuple[Axes, Axes]:

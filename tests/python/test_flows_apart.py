@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
 import pytest
 
+from drawn import rows_drawn
 from midflight import Sweep
 from midflight.cli import main
 from midflight.plot.results.axis import panel_name
@@ -34,12 +34,8 @@ def household(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_flows_are_not_taken_together(
     household: Path, tmp_path: Path, kind: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    table = tmp_path / "x.csv"
-    words = ["plot", str(household), "--kind", kind, "--out", str(tmp_path / "x.png")]
-    assert main([*words, "--csv", str(table)]) == 0
+    rows = rows_drawn(household, tmp_path, "--kind", kind)
     assert "taken together" not in capsys.readouterr().err
-    with table.open(newline="") as file:
-        rows = [*csv.DictReader(file)]
     # They are named in the rows, as lines, panels or maps.
     assert all(FLOWS & {*row.values()} for row in rows)
     assert {flow for row in rows for flow in FLOWS & {*row.values()}} == FLOWS

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from drawn import rows_drawn
 from midflight import MidflightError
 from midflight.cli import main
 from midflight.plot import figure_of, plot_axis, plot_spread
@@ -32,23 +32,19 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_what_medians_have_panels_for_no_kind_pools(
     kind: str, runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    table = tmp_path / "x.csv"
-    words = ["plot", str(runs), "--kind", kind, "--out", str(tmp_path / "x.png")]
     capsys.readouterr()
-    assert main([*words, "--csv", str(table)]) == 0
+    rows = rows_drawn(runs, tmp_path, "--kind", kind)
     said = capsys.readouterr().err
     assert "pooled" not in said
     apart = f"--by {SCHEME} --by {GAP} --by {RATE}" if kind == "cdf" else f"--by {SCHEME}"
     assert apart in said
-    with table.open(newline="") as file:
-        rows = list(csv.DictReader(file))
     # A column for each setting that has panels, with its plain values.
     first = [name for name in rows[0] if name in (GAP, RATE)]
     of = {tuple(row[name] for name in first) for row in rows}
     assert len(of) == 6, "each combination is apart"
     assert {row["runs" if "runs" in rows[0] else "samples"] for row in rows} == {"3"}
     # What is left out of the lines is pooled, and named.
-    assert main([*words, "--by", SCHEME]) == 0
+    rows_drawn(runs, tmp_path, "--kind", kind, "--by", SCHEME)
     assert "pooled: " in capsys.readouterr().err
 
 

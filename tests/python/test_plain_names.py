@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from matplotlib.text import Text
 
+from drawn import texts_of
 from midflight import Flow, Scenario, Sweep
 from midflight.cli import main
 from midflight.plot import figure_of, plot_axis, plot_delay_cdf, plot_over_time, plot_run
@@ -168,7 +169,7 @@ def test_figures_of_a_sweep_name_stacks_and_tables(tmp_path: Path) -> None:
     assert main(["sweep", "wifi-to-lte", *axes, *loss, *more, "--out", str(tmp_path / "a")]) == 0
     picture = tmp_path / "a.svg"
     assert main(["plot", str(tmp_path / "a"), "--out", str(picture)]) == 0
-    shown = " ".join(re.findall(r">([^<>]+)</text>", picture.read_text()))
+    shown = texts_of(picture)
     assert "against TCP (CUBIC)" in shown
     assert "quinn (CUBIC)" in shown
 
@@ -179,10 +180,6 @@ TABLES = [
     '{size="3 MB", stack="quinn", cc="cubic"}',
     '{size="3 MB", stack="quinn", cc="bbr"}',
 ]
-
-
-def texts_of(picture: Path) -> str:
-    return " ".join(re.findall(r">([^<>]+)</text>", picture.read_text()))
 
 
 def test_flows_that_are_tables_have_one_name_in_figures_and_reports(

@@ -5,12 +5,12 @@ that time, and show the rows after the handoff unless phases are asked for.
 from __future__ import annotations
 
 import csv
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from drawn import texts_of
 from midflight.cli import main
 from midflight.plot.results.axis import axis_data, spaced
 from midflight.plot.results.rows import rows_of
@@ -42,6 +42,22 @@ def flows_of(folder: Path) -> dict[tuple[str, str], tuple[bool, bool]]:
         (row[SCHEME], spaced(row[AT])): (row["finished_ns"] != "", after.get(row["cell"], False))
         for row in ends
     }
+
+
+def after_two_handoffs(into: Path, *words: str) -> Path:
+    """A sweep of times after the second handoff."""
+    scenario, folder = into / "two.toml", into / "out"
+    text = """
+    end = "30 s"
+    links.a = { rate = "20 Mbit/s", delay = "10 ms" }
+    links.b = { rate = "20 Mbit/s", delay = "20 ms" }
+    flows.f = { size = "3 MB", scheme = "sack" }
+    handoffs = [{ at = "0.5 s", to = "b", gap = "0 s" }, { at = "2 s", to = "a", gap = "0 s" }]
+    """
+    scenario.write_text(text)
+    measured = ["--metric", "all_new_ns", "--phase", "2", "--out", str(folder)]
+    assert main(["sweep", str(scenario), *words, *measured]) == 0
+    return folder
 
 
 def test_flows_with_too_few_packets_are_no_runs_that_did_not_finish(few_left: Path) -> None:
@@ -80,7 +96,7 @@ def test_a_time_that_is_asked_for_has_the_rows_after_the_handoff(
         words = ["plot", str(few_left), "--kind", kind, "--by", SCHEME, "--csv", str(table)]
         words += ["--value" if kind == "cdf" else "--y", "all_new_ns", "--out", str(out)]
         assert main([*words, *([] if kind == "cdf" else ["--x", AT])]) == 0
-        said = " ".join(re.findall(r">([^<>]+)</(?:text|tspan)>", out.read_text()))
+        said = texts_of(out)
         assert "did not finish" not in said
         assert "--where phase=1" in capsys.readouterr().err
         assert {row.get("missing") or "0" for row in csv.DictReader(table.open())} == {"0"}
@@ -105,18 +121,8 @@ def test_a_figure_of_a_later_handoff_has_no_times_of_another(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Of a flow that was done before the second handoff, the first one has a time."""
-    folder, table = tmp_path / "out", tmp_path / "x.csv"
-    text = """
-    end = "30 s"
-    links.a = { rate = "20 Mbit/s", delay = "10 ms" }
-    links.b = { rate = "20 Mbit/s", delay = "20 ms" }
-    flows.f = { size = "3 MB", scheme = "sack" }
-    handoffs = [{ at = "0.5 s", to = "b", gap = "0 s" }, { at = "2 s", to = "a", gap = "0 s" }]
-    """
-    (tmp_path / "two.toml").write_text(text)
-    words = ["sweep", str(tmp_path / "two.toml"), "--axis", "flows.f.size=2 MB,20 MB"]
-    words += ["--metric", "all_new_ns", "--phase", "2", "--out", str(folder)]
-    assert main(words) == 0
+    table = tmp_path / "x.csv"
+    folder = after_two_handoffs(tmp_path, "--axis", "flows.f.size=2 MB,20 MB")
     printed = Summary.of(Sweep.read(folder), folder).grouped
     counted = [value for one in printed for value in one.counted.values()]
     capsys.readouterr()
@@ -126,7 +132,7 @@ def test_a_figure_of_a_later_handoff_has_no_times_of_another(
         assert main(words) == 0
         said = capsys.readouterr().err
         assert "1 of 2 flows were done with fewer new packets after handoff 2 and are" in said
-        svg = " ".join(re.findall(r">([^<>]+)</text>", (tmp_path / "x.svg").read_text()))
+        svg = texts_of(tmp_path / "x.svg")
         assert "with fewer new packets after handoff 2" in svg
         (row,) = csv.DictReader(table.open())
         assert (row["runs"], row["missing"]) == ("1", "0")
@@ -149,22 +155,13 @@ def test_a_later_handoff_is_named_by_its_number(parts: tuple[str, ...], words: s
 
 def test_a_comparison_after_a_later_handoff_names_it(tmp_path: Path) -> None:
     """Its pairs that are left out, as a flow was done before that handoff."""
-    folder, out = tmp_path / "out", tmp_path / "x.svg"
-    text = """
-    end = "30 s"
-    links.a = { rate = "20 Mbit/s", delay = "10 ms" }
-    links.b = { rate = "20 Mbit/s", delay = "20 ms" }
-    flows.f = { size = "3 MB", scheme = "sack" }
-    handoffs = [{ at = "0.5 s", to = "b", gap = "0 s" }, { at = "2 s", to = "a", gap = "0 s" }]
-    """
-    (tmp_path / "two.toml").write_text(text)
-    words = ["sweep", str(tmp_path / "two.toml"), "--metric", "all_new_ns", "--phase", "2"]
-    words += ["--axis", "flows.f.scheme=sack,freeze", "--axis", "flows.f.size=2 MB,20 MB,30 MB"]
-    assert main([*words, "--compare", "flows.f.scheme", "--out", str(folder)]) == 0
+    out, words = tmp_path / "x.svg", ["--axis", "flows.f.size=2 MB,20 MB,30 MB"]
+    words += ["--axis", "flows.f.scheme=sack,freeze", "--compare", "flows.f.scheme"]
+    folder = after_two_handoffs(tmp_path, *words)
     for kind in ("interval", "heatmap"):
         words = ["plot", str(folder), "--kind", kind, "--value", "ratio", "--out", str(out)]
         assert main(words) == 0
-        said = " ".join(re.findall(r">([^<>]+)</text>", out.read_text()))
+        said = texts_of(out)
         assert "fewer new packets after handoff 2" in said
 
 
@@ -174,7 +171,7 @@ def test_times_after_the_only_handoff_say_since_when(
 ) -> None:
     out = tmp_path / "x.svg"
     assert main(["plot", str(few_left), "--x", AT, "--y", metric, "--out", str(out)]) == 0
-    said = " ".join(re.findall(r">([^<>]+)</text>", out.read_text()))
+    said = texts_of(out)
     assert "Time from the handoff until" in said
 
 
