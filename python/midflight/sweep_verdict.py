@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from midflight.sweep_results import compare, is_sample
 from midflight.sweep_where import where_words
@@ -206,12 +206,11 @@ def _first(
     value = min(of, key=lambda one: (of[one].missing(), -sign * means[one]))
     found = compare(groups, summary.by, summary.by[place], [value])
     # One of which more runs are missing may be clearly better in pairs.
-    if better := [one.value for one in found if _is_ahead(one, sign, has_intervals=has_intervals)]:
+    how: Any = {"has_intervals": has_intervals}
+    if better := [one.value for one in found if _is_ahead(one, sign, summary, **how)]:
         value = better[0]
         found = compare(groups, summary.by, summary.by[place], [value])
-    open_ones = [
-        one for one in found if not _is_behind(one, sign, summary, has_intervals=has_intervals)
-    ]
+    open_ones = [one for one in found if not _is_behind(one, sign, summary, **how)]
     same = [one.value for one in open_ones if is_no_other(one) and not one.value_missing]
     near = tuple(names[one.value] for one in open_ones if one.value not in same)
     others = tuple(name for other, name in names.items() if other not in (value, *same))
@@ -257,9 +256,12 @@ def _pairs_side(one: Comparison, *, has_intervals: bool) -> int:
     return 0 if has_intervals and one.samples == 1 else side_of(one)
 
 
-def _is_ahead(one: Comparison, sign: int, *, has_intervals: bool) -> bool:
-    """Whether a value is clearly better than its baseline, by who finished, or else in pairs."""
-    return (one.ended_side or _pairs_side(one, has_intervals=has_intervals)) == sign
+def _is_ahead(one: Comparison, sign: int, summary: Summary, *, has_intervals: bool) -> bool:
+    """Whether a value is clearly better than its baseline, of times by who finished, or else in
+    pairs.
+    """
+    ended = one.ended_side if is_time(summary.metric) else 0
+    return (ended or _pairs_side(one, has_intervals=has_intervals)) == sign
 
 
 def _is_behind(one: Comparison, sign: int, summary: Summary, *, has_intervals: bool) -> bool:

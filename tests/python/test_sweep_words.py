@@ -17,7 +17,7 @@ from midflight.simulated import replaced, simulated_words
 from midflight.sweep_report import sweep_heading, sweep_report_html
 from midflight.sweep_results import METRICS, compare, groups, is_negligible, is_no_chance
 from midflight.sweep_summary import Summary, per_cent
-from midflight.sweep_verdict import _best, _First, best_lines
+from midflight.sweep_verdict import _best, _First, _is_ahead, best_lines
 from midflight.sweep_where import where_words
 from midflight.sweep_words import change_lines, direction_of
 from midflight.unmet import Unmet
@@ -210,6 +210,12 @@ def test_values_that_are_the_same_are_first_together() -> None:
 def test_one_with_more_missing_runs_may_be_clearly_better() -> None:
     few = [*near(5, 19), NONE]
     assert said_of({"sack": near(10, 20), "a": few}).startswith("Best is a")
+    # A missing value is longer than others, and ahead in no metric of which more is better.
+    rates = {"sack": {"1s": near(10, 20)}, "a": {"1s": [*near(5, 4), *[NONE] * 16]}}
+    made = made_of(rates, "goodput_bps")
+    (one,) = made.compared
+    assert one.ended_side == 1
+    assert not _is_ahead(one, 1, made, has_intervals=True)
 
 
 def test_changes_without_an_interval_are_counted_once() -> None:

@@ -97,7 +97,7 @@ def slow_recovery(one: Recovering) -> str:
 
 def _after(event: _Event, again: _Again) -> str:
     """How soon the rate was used again; after what is said once."""
-    return f"after the {event.text} it {again.words.removesuffix(f' {event.since}')}{again.means}"
+    return f"after the {event.text} it {again.words}{again.means}"
 
 
 def _told(flows: Sequence[Recovering]) -> list[tuple[_Event, int | None]]:
@@ -173,7 +173,7 @@ def _line(
             what = f"the first new packet{of} {came} {to_ms(first)} {event.since}{idle}{costs}"
         for _, back in own:
             but = "but then" if back.within_ns is None else "and"
-            what += f", {but} {one.label or 'the flow'} {back.words}{back.means}"
+            what += f", {but} {one.label or 'the flow'} {back.words}{back.since}{back.means}"
         said.append(what)
     else:
         each = [f"{one.label} {_first_words(event, one, first)}" for one, first in found]
@@ -194,7 +194,7 @@ def _line(
     }
     for one, back in together.values():
         whose = f"with {one.label}, " if len(together) > 1 else ""
-        said.append(f"{whose}{_all_flows(one)} together {back.words}{back.means}")
+        said.append(f"{whose}{_all_flows(one)} together {back.words}{back.since}{back.means}")
     return f"{event.text[0].upper()}{event.text[1:]}{event.gap}: {'; '.join(said)}"
 
 
@@ -239,13 +239,14 @@ def _race(
 class _Again(NamedTuple):
     """Within what time after the end of an event the flows of a run used the rate of the link
     again, on average over the end of that time; None if they did not until an instant; that in
-    words, also for a list of several flows, and how long the means are; and whether these are
-    several flows of one run.
+    words, since when it counts, and for a list of several flows; how long the means are; and
+    whether these are several flows of one run.
     """
 
     within_ns: int | None
     until_ns: int
     words: str
+    since: str
     of_several: str
     means: str
     is_of_several: bool
@@ -274,11 +275,11 @@ def _regained(event: _Event, until: int | None, one: Recovering) -> _Again | Non
         end = "the run ended" if last >= setup.end_ns else end
         several = f"at most {found.most:.0%} until {end}"
         words = f"used at most {found.most:.0%} of the link's rate until {end}"
-        return _Again(None, last, words, several, means, len(moving) > 1)
+        return _Again(None, last, words, "", several, means, len(moving) > 1)
     within = round(found.after_ns + found.over_ns)
     several = f"within {_two_digits(within)}"
-    words = f"used {USED:.0%} of the link's rate {several} {event.since}"
-    return _Again(within, last, words, several, means, len(moving) > 1)
+    words = f"used {USED:.0%} of the link's rate {several}"
+    return _Again(within, last, words, f" {event.since}", several, means, len(moving) > 1)
 
 
 def _two_digits(time_ns: int) -> str:
