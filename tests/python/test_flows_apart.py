@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -10,8 +12,9 @@ from drawn import rows_drawn
 from midflight import Sweep
 from midflight.cli import main
 from midflight.plot.results.axis import panel_name
+from midflight.plot.results.paired import paired_shown
 from midflight.plot.results.spread import spread_of
-from midflight.plot.results.tables import read_columns
+from midflight.plot.results.tables import Columns, read_columns
 from midflight.plot.usual import Shown, _sides, map_sides, usual_shown, with_flows
 from midflight.sweep_report import sweep_figures
 from midflight.sweep_summary import Summary
@@ -47,6 +50,39 @@ def test_flows_are_panels_if_lines_have_no_room(household: Path) -> None:
     kept = {"flow": ["film", "page"]}
     shown = usual_shown(household, "median", Shown(None, None, None, ()), has_by=False, where=kept)
     assert list(shown.by) == ["flow", SCHEME]
+
+
+def test_changes_have_the_panels_of_medians(household: Path) -> None:
+    """Readers compare schemes, so that these are lines in one panel, and flows have panels."""
+    columns = read_columns(household / "comparison.csv", "ratio")
+    shown = paired_shown(columns)
+    # Over the compared values there are no other lines than flows.
+    assert shown is not None
+    assert list(shown.by) == ["flow"]
+    gaps = {name: [*cells, *cells] for name, cells in columns.items()}
+    count = len(columns["flow"])
+    more = {"flow": gaps.pop("flow"), "handoffs.0.gap": ["0 s"] * count + ["1 s"] * count, **gaps}
+    shown = paired_shown(more)
+    assert shown is not None
+    assert (shown.x, shown.by) == ("handoffs.0.gap", ["value", "flow"])
+    # So are those that one panel would have no room for, but not a wall of lines in each.
+    values = {"flow": "xyz", "value": "abcd"}
+    assert paired_by(more, values) == ["value", "flow"]
+    assert paired_by(more, {**values, "value": "abcdef"}) is None
+    # Few lines have one panel, and changes of many flows, which are not pooled, lines.
+    assert paired_by(more, {"flow": "xy", "value": "ab"}) == ["flow", "value"]
+    assert paired_by(more, {"flow": "abcdefgh", "value": "a"}) == ["flow"]
+
+
+def paired_by(columns: Columns, values: Mapping[str, Sequence[str]]) -> Sequence[str] | None:
+    """The columns that tell the changes of these flows and values apart."""
+    gaps = ["0 s", "1 s"]
+    rows = [*product(values["flow"], values["value"], gaps)]
+    names = ("flow", "value", "handoffs.0.gap")
+    filled = {name: [cells[0]] * len(rows) for name, cells in columns.items()}
+    told = {name: [row[place] for row in rows] for place, name in enumerate(names)}
+    shown = paired_shown({**filled, **told})
+    return None if shown is None else shown.by
 
 
 def test_settings_have_panels_only_beside_few_flows() -> None:

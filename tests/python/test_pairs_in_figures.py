@@ -78,7 +78,7 @@ def compared(
 @pytest.fixture(autouse=True)
 def together(monkeypatch: pytest.MonkeyPatch) -> None:
     """Six lines in one panel, as the tests are of what is said of lines, and of one axis."""
-    monkeypatch.setattr(panels, "_MOST_CHANGES", 6)
+    monkeypatch.setattr(panels, "MOST_CHANGES", 6)
 
 
 def interval(columns: dict[str, list[Any]], **how: Any) -> Any:

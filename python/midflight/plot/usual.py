@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from midflight.plot.results.tables import Columns, TableSource
 
 __all__ = [
+    "MOST_CHANGES",
     "MOST_LINES",
     "MOST_MAPS",
     "Shown",
@@ -47,6 +48,8 @@ _OF_RECORDINGS = ("throughput", "queue", "delay")
 
 #: Settings have lines up to this number, and maps beside each other up to that one.
 MOST_LINES = MOST_MAPS = 6
+#: Changes with their intervals would be a wall of lines beyond this number.
+MOST_CHANGES = 5
 #: What is compared and schemes, which are not pooled, have lines up to this number.
 _MOST_APART = len(SERIES)
 
@@ -492,10 +495,11 @@ def with_flows(
     values: Mapping[str, Sequence[str]],
     *,
     is_cdf: bool = False,
+    most: int = MOST_LINES,
 ) -> list[str]:
     """Return the columns that tell lines apart `by` these, and by `panels` of the last one, with
     that of flows if there are few: what they measure differs, as their sizes and their links do.
-    `values` are those of all columns.
+    `values` are those of all columns, `most` is the number of lines that one panel has room for.
 
     If the flows have no room as lines of a panel, each has a panel, and settings that would have
     some are pooled.
@@ -512,7 +516,7 @@ def with_flows(
     flows = count("flow")
     if not 1 < flows <= MOST_PANELS:
         return [*by, *panels]
-    if count("flow", *by) <= MOST_LINES:
+    if count("flow", *by) <= most:
         found = ["flow", *by, *panels]
         return found if not is_cdf or fits(*found) else ["flow", *by]
     return [*by, *(panels if is_cdf and fits(*by, *panels, "flow") else ()), "flow"]

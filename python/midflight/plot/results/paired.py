@@ -14,10 +14,18 @@ from typing import Any, NamedTuple
 from midflight._core import MidflightError
 from midflight.plot.common.style import SERIES
 from midflight.plot.results.compared import is_number, is_same, usual_change, why_empty
+from midflight.plot.results.median_panels import are_panels
 from midflight.plot.results.rows import compared_name, is_early_pair, kept_rows, kept_values
 from midflight.plot.results.tables import CHANGES, Columns, TableSource, only_rows, read_columns
 from midflight.plot.results.unfinished import joined
-from midflight.plot.usual import MOST_MAPS, Shown, is_sweep, places_of
+from midflight.plot.usual import (
+    MOST_CHANGES,
+    MOST_MAPS,
+    Shown,
+    is_sweep,
+    places_of,
+    with_flows,
+)
 from midflight.refusal import refusal
 
 __all__ = [
@@ -510,13 +518,18 @@ def paired_shown(columns: Columns, x: str | None = None) -> Shown | None:
     elif x not in _axes(columns) and x != _VALUE:
         return None
     apart = {"flow": _texts(columns, "flow"), _VALUE: _texts(columns, _VALUE), **varied}
-    by = [name for name, values in apart.items() if name != x and len(values) > 1]
+    several = [name for name, values in apart.items() if name != x and len(values) > 1]
+    settings = [name for name in several if name != "flow"]
+    # Lines and panels are those of a figure of the values, but no flows are taken together.
+    by = with_flows(settings, [], apart, most=MOST_CHANGES)
+    by = [name for name in several if name not in by] + by
     if not by and x != _VALUE:
         # The legend names the only value.
         by = [_VALUE]
-    lines = {tuple(str(columns[name][row]) for name in by) for row in range(len(columns[_RATIO]))}
-    value = usual_change(columns)
-    return Shown(x, None, value, by) if len(lines) <= len(SERIES) else None
+    keys = {tuple(str(columns[name][row]) for name in by) for row in range(len(columns[_RATIO]))}
+    in_panel = {key[:-1] for key in keys} if are_panels([*keys], MOST_CHANGES) else keys
+    is_clear = len(keys) <= len(SERIES) or len(in_panel) <= MOST_CHANGES
+    return Shown(x, None, usual_change(columns), by) if is_clear else None
 
 
 def _axes(columns: Columns) -> list[str]:

@@ -16,7 +16,7 @@ from midflight.plot.results.median_panels import are_panels
 from midflight.plot.results.panel_grid import Grid
 from midflight.plot.results.scales import log_title
 from midflight.plot.results.spread_data import Group, Spread, same_in_all, units_of
-from midflight.plot.usual import MOST_LINES
+from midflight.plot.usual import MOST_CHANGES, MOST_LINES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["panels_figure", "panels_over"]
 
-#: Changes of more lines than this have panels: with their intervals they would be a wall of lines.
-_MOST_CHANGES = 5
 #: More room at the ends of an axis of places, as a share of it.
 _MARGIN = 0.04
 
@@ -38,7 +36,7 @@ def panels_over(data: Spread, values: Sequence[str], lines_title: str) -> Spread
     tells its lines apart, if they are many; `lines_title` is what the others are.
     """
     are_changes = any(one.ends for one in data.groups)
-    most = _MOST_CHANGES if are_changes else MOST_LINES
+    most = MOST_CHANGES if are_changes else MOST_LINES
     if not are_panels([tuple(one.key) for one in data.groups], most):
         return data
     labels = {one.label for one in data.groups}
