@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from midflight._core import Setup
-from midflight.explain.path import used_links
+from midflight.explain.path import ended_ns, used_links
 from midflight.explain.words import to_ms
 from midflight.recordings import event_lines, outages, part_words, pauses, value_cells, ways
 from midflight.run_tables import rows
@@ -31,9 +31,11 @@ def recording_tables(outcome: Outcome) -> list[dict[str, Any]]:
     link is in use in the first run, and when that is.
     """
     links = json.loads(outcome.plan.canonical)["links"]
-    found_uses = _uses_of(outcome)
+    recordings = outcome.plan.recordings()
+    # When the run ended takes another one.
+    found_uses = _uses_of(outcome) if recordings else None
     tables = []
-    for name, (found, uplink) in outcome.plan.recordings().items():
+    for name, (found, uplink) in recordings.items():
         part = part_words("the recording", links[name]["trace"], found["span_ns"])
         uses = None if found_uses is None else found_uses.get(name, [])
         used = ""
@@ -60,8 +62,8 @@ def recording_tables(outcome: Outcome) -> list[dict[str, Any]]:
 
 
 def _uses_of(outcome: Outcome) -> dict[str, list[tuple[int, int]]] | None:
-    """From when to when each link is in use in the first run, until all flows are done; None if
-    flows may use several links at once, or others, or if that is not known.
+    """From when to when each link is in use in the first run, until it ended; None if flows may use
+    several links at once, or others, or if that is not known.
     """
     scenario = json.loads(outcome.plan.canonical)
     if any(not isinstance(one["to"], str) for one in scenario.get("handoffs", ())):
@@ -73,14 +75,13 @@ def _uses_of(outcome: Outcome) -> dict[str, list[tuple[int, int]]] | None:
     if not isinstance(setup, Setup):
         # A run of a kernel.
         return None
-    done = [row["finished_ns"] for row in rows(outcome.flows) if row["run"] == 0]
-    until = setup.end_ns
-    if all(one is not None for one in done) and not setup.has_end:
-        until = max(done)
+    done = (row["finished_ns"] or 0 for row in rows(outcome.flows) if row["run"] == 0)
+    # The last flow with a size is done after the last sample.
+    until = max([ended_ns(setup, setup.samples()[0]), *done])
     found: dict[str, list[tuple[int, int]]] = {}
-    for begin, end, name in used_links(setup):
-        if name and min(end, until) > begin:
-            found.setdefault(name, []).append((begin, min(end, until)))
+    for begin, end, name in used_links(setup, until):
+        if name:
+            found.setdefault(name, []).append((begin, end))
     return found or None
 
 

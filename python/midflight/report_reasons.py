@@ -55,13 +55,13 @@ def reasons_of(outcomes: Mapping[str, Outcome], names: Sequence[str]) -> Reasons
             if is_up not in paths:
                 paths[is_up] = PathSamples(setup, is_up=is_up)
             ended = row["finished_ns"]
-            span = row["opened_ns"], setup.end_ns if ended is None else ended
+            span = row["opened_ns"], paths[is_up].end_ns if ended is None else ended
             setting = buffer_setting(scenario, scenario["flows"][row["entry"]])
             stalled = row["stalled_at_ns"] or 0
             stall = stalled, stalled + row["stall_ns"]
             for when, within in long_uses(paths[is_up], span):
                 # The longest stall may be at another time; times without arrivals are seen.
-                said = limit_of(
+                limit = limit_of(
                     run,
                     name,
                     within,
@@ -70,8 +70,8 @@ def reasons_of(outcomes: Mapping[str, Outcome], names: Sequence[str]) -> Reasons
                     is_alone=is_alone,
                     setting=setting,
                 )
-                if said:
-                    limits.append((key, name, f"{when or 'most of the time'}: {said}"))
+                if limit is not None:
+                    limits.append((key, name, limit.said(when)))
             label = f"`{name}`" if len(own) > 1 else key
             of_flow = [one for one in phases if one["flow"] == name]
             using.append(Using(label, run, name, paths[is_up], span))

@@ -17,13 +17,14 @@ from midflight import Flow, Handoff, Link, Scenario
 from midflight.cli import main
 from midflight.explain import explain
 from midflight.explain.arrivals import RunEvents
-from midflight.explain.limits import _losses, _still_share, long_uses
+from midflight.explain.limits import Held, _losses, _of_receiver, _still_share, long_uses
 from midflight.explain.path import Passing, PathSamples
 from midflight.explain.playback import playback_stalls
 from midflight.explain.recovery import MOST_EVENTS
 from midflight.explain.words import to_ms
 from midflight.plot.over_time.panels import shown_panels
 from midflight.plot.over_time.watched import watch
+from midflight.recording_use import recording_tables
 from midflight.report_reasons import reasons_of
 from midflight.run_report import (
     at_text,
@@ -41,6 +42,8 @@ from midflight.run_tables import RunSummary, rows
 if TYPE_CHECKING:
     from midflight.scenario import Outcome
 
+#: A window of the receiver that limits most flows.
+SMALL = {"receiver_window": 40}
 #: Six handoffs.
 TO = ("lte", "wifi") * 3
 
@@ -260,7 +263,7 @@ def test_the_last_data_of_a_short_flow_are_no_limit_of_the_receiver() -> None:
 def test_a_small_receive_window_is_probably_the_limit() -> None:
     links = {"lte": Link(rate="50 Mbit/s", delay="80 ms")}
     how = {"links": links, "flows": {"a": Flow()}, "end": "10 s", "profile": "rfc"}
-    small = Scenario(**how, set={"receiver_window": 40})
+    small = Scenario(**how, set=SMALL)
     said = limit_in(small)
     assert (
         "probably the receiver's window was the limit (`receiver_window` sets it): no more than 40 "
@@ -296,6 +299,45 @@ def test_a_window_that_stands_still_unfilled_is_limited_by_the_receiver() -> Non
     leo = Scenario.read("leo-handoffs")
     assert above(leo).endswith("; flight probably limited by the receiver's window from 2.88 s on")
     assert "receiver" not in above(Scenario.read("drive-test"))
+
+
+def test_reports_and_figures_name_the_receivers_window_alike() -> None:
+    """On a full link the window is named after the queue; of a late flow both ask of its time."""
+    leo = Scenario.read("leo-handoffs")
+    said = limit_in(leo, "download")
+    assert "the link was the limit: 99%" in said
+    assert "; probably the receiver's window was the limit of what was in flight (`tcp_" in said
+    links = {"lte": Link(rate="50 Mbit/s", delay="80 ms")}
+    flows = {"a": Flow(start="20 s")}
+    late = Scenario(links=links, flows=flows, end="30 s", profile="rfc", set=SMALL)
+    assert limit_in(late).startswith("most of the time: probably the receiver's window was")
+    assert above(late).endswith("flight probably limited by the receiver's window from 20.7 s on")
+
+
+def test_a_limit_of_less_than_half_of_a_time_is_not_most_of_it() -> None:
+    held = Held(0, 10, 0.35, 40.0, 60.0)
+    limit = _of_receiver(held, (0, 10), "all", "")
+    assert limit.said("").startswith("for 35% of the time, probably the receiver's window was")
+    mostly = _of_receiver(held._replace(share=0.6), (0, 10), "all", "")
+    assert mostly.said("").startswith("most of the time: probably the receiver's window was")
+    assert mostly.said("on `lte`").startswith("on `lte`: probably the receiver's window was")
+
+
+def test_a_run_that_is_done_before_its_end_ends_there() -> None:
+    """No outage comes after that, and no recording is in use."""
+    columns = {"time_s": [0, 3, 5, 10, 12], "rate_mbps": [10, 0, 10, 0, 10]}
+    cell = Link(delay="20 ms", trace={"columns": columns})
+    flows = {"a": Flow(size="4 MB"), "b": Flow()}
+    outcome = Scenario(links={"cell": cell}, flows=flows, end="14 s").run()
+    done = outcome.flows.column("finished_ns")[0]
+    assert 5e9 < done < 10e9
+    (said,) = reasons_of({"": outcome}, ["a", "b"]).recoveries
+    assert said.startswith("Outage of `cell` from 3 s to 5 s: ")
+    (table,) = recording_tables(outcome)
+    assert table["used"].startswith(f"the link is in use from 0 s to {to_ms(done)}, ")
+    # Of a run that ends in an outage nothing is known after it.
+    part = Scenario(links={"cell": cell}, flows={"a": Flow(size="1 MB")}, end="14 s").run()
+    assert not reasons_of({"": part}, ["a"]).recoveries
 
 
 def test_a_link_that_other_nodes_share_is_not_called_unused() -> None:
@@ -334,7 +376,8 @@ def test_each_link_that_is_used_for_long_has_its_limit() -> None:
     finding, last = found.remark.rsplit(" (", 1)
     assert "robably the receiver's window was the limit: no more than " in finding[:80]
     assert ";" not in finding
-    assert last.startswith("from 10 s to 39 s on `geo`). Nothing else notable happened just before")
+    assert last.startswith("from 10 s to 39 s on `geo`, from 21.8")
+    assert " on). Nothing else notable happened just before" in last
     assert len(found.steps) == 4
 
 

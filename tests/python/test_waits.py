@@ -9,7 +9,7 @@ from typing import Any, ClassVar, cast
 import pytest
 
 import midflight
-from midflight import Scenario
+from midflight import Flow, Link, Scenario
 from midflight.cli import main
 from midflight.explain import Explanation, explain, explain_stall
 from midflight.explain.events import History, Stall
@@ -47,6 +47,17 @@ def test_a_gap_and_the_timer_behind_it_are_a_summary(
     assert short.startswith("In short: there was no link from 0.3 s to 2.3 s")
     if profile == "linux":
         assert short.endswith("; then the sender waited 1.54 s for its retransmission timer.")
+
+
+@pytest.mark.parametrize(("end", "waits"), [("1.5 s", False), ("2.3 s", True)])
+def test_a_round_trip_at_the_end_of_a_run_is_no_wait_for_a_timer(end: str, waits: bool) -> None:
+    """The link has no rate after the first data are sent, and a round trip takes 0.82 s."""
+    columns = {"time_s": [0, 0.9, 9], "rate_mbps": [1, 0, 0]}
+    link = Link(delay="400 ms", trace={"columns": columns})
+    found = explain_stall(Scenario(links={"geo": link}, flows={"a": Flow()}, end=end).plan())
+    assert found is not None
+    told = "; ".join([found.in_short, *(step.text for step in found.steps)])
+    assert ("still waited for its retransmission timer" in told) == waits
 
 
 def test_a_stack_has_a_summary_without_its_timers() -> None:

@@ -262,7 +262,7 @@ def limit_at(setup: Setup, flow: str, at_ns: int, ended_ns: int | None) -> str:
         return ""
     run = RunEvents(setup)
     path = PathSamples(setup, is_up=run.flows[flow]["direction"] == "up")
-    ended = setup.end_ns if ended_ns is None else ended_ns
+    ended = path.end_ns if ended_ns is None else ended_ns
     for words, (begin, end) in long_uses(path, (0, ended)):
         if begin <= at_ns <= end:
             # What other traffic its links have is not known here.
@@ -270,8 +270,8 @@ def limit_at(setup: Setup, flow: str, at_ns: int, ended_ns: int | None) -> str:
             said = limit_of(run, flow, (begin, end), path, stall_ns=still, is_alone=False)
             if said:
                 # The finding comes first, and its details are for reports.
-                first = said.split("; ")[0]
-                on = words.partition(", ")[2] or "most of the time"
+                first = said.what.split("; ")[0]
+                on = said.when_on(words.partition(", ")[2])
                 return f"{first[0].upper()}{first[1:]} ({on})."
     return ""
 

@@ -14,7 +14,15 @@ from midflight.explain.words import link_text, to_ms
 if TYPE_CHECKING:
     from midflight.explain.arrivals import FlowEvents, RunEvents
 
-__all__ = ["Held", "buffer_setting", "held_by_receiver", "limit_of", "long_uses", "stall_within"]
+__all__ = [
+    "Held",
+    "Limit",
+    "buffer_setting",
+    "held_by_receiver",
+    "limit_of",
+    "long_uses",
+    "stall_within",
+]
 
 #: A link that was in use for this share of the time of a flow has a sentence of its own.
 _LONG = 0.25
@@ -26,6 +34,8 @@ _AT_PLATEAU, _ABOVE_PLATEAU = 2, 1.1
 _STILL_WINDOW_TRIPS, _UNFILLED = 10, 0.98
 #: It is told if it was that for this share of a time.
 _LEAST_HELD = 0.3
+#: From this share on it was most of the time.
+_MOST, _MOSTLY = 0.5, "most of the time"
 
 #: Flows that use this share of a link together are limited by it.
 _FULL = 0.85
@@ -56,6 +66,22 @@ _WHERE = {
 }
 
 
+class Limit(NamedTuple):
+    """What limited a flow in a time, in a sentence, and when: "" if for most of it."""
+
+    when: str
+    what: str
+
+    def said(self, link: str) -> str:
+        """The sentence with when it holds, after the words on the time on a `link`, if any."""
+        begin = link or ("" if self.when else _MOSTLY)
+        return ": ".join(filter(None, (begin, ", ".join(filter(None, (self.when, self.what))))))
+
+    def when_on(self, link: str) -> str:
+        """When it holds, with these words."""
+        return ", ".join(filter(None, (link, self.when))) or _MOSTLY
+
+
 def limit_of(
     run: RunEvents,
     flow: str,
@@ -65,8 +91,8 @@ def limit_of(
     stall_ns: int = 0,
     is_alone: bool = True,
     setting: str = "",
-) -> str:
-    """Return in a sentence what limited a flow between two instants; "" if that is not known.
+) -> Limit | None:
+    """Return what limited a flow between two instants; None if that is not known.
 
     `path` has the links in the flow's direction. A flow of an application is limited by that.
     Unless `is_alone`, the links have cross traffic, and only a full link and the receiver's window
@@ -75,14 +101,14 @@ def limit_of(
     """
     info = run.flows[flow]
     if info["workload"] not in (None, "", "bulk") or not info["moves"]:
-        return ""
+        return None
     begin, end = span
     could = path.bits(begin, end)
     if not np.isfinite(could) or could <= 0:
-        return ""
+        return None
     events = run.of(flow)
     if events.has_paths:
-        return ""
+        return None
     # What passed the link while it is counted what it could carry.
     passing = path.passing(begin, end)
     ours = events.bits_of(passing)
@@ -98,42 +124,45 @@ def limit_of(
         )
         if others >= _LEAST_OTHER * could:
             said += f", and {(ours + others) / could:.0%} that of all flows together"
-        return "; ".join(one for one in (said, _queue(path, span, rate_bps), _losses(lost)) if one)
+        held = _held_on(run, flow, span, path)
+        with_room = "" if held is None else _full_window(held, span, setting)
+        each = said, _queue(path, span, rate_bps), with_room, _losses(lost)
+        return Limit("", "; ".join(filter(None, each)))
     since = _flows_from(run, flow, span, path)
     sampled = _Samples.of(path, flow, since, end)
     if not sampled.are_known:
-        return ""
+        return None
     _, cwnd, threshold, flight, trip = sampled
     of_use = f"{ours / could:.0%} of what {links} could carry, with headers"
-    is_paced = _is_paced(info)
-    held = None if is_paced else _held(sampled, span)
+    held = _held_on(run, flow, span, path)
     if held is not None:
         return _of_receiver(held, span, of_use, setting)
     if path.wired_bps < np.nanmax(path.rate_bps) or not is_alone:
-        return ""
+        return None
     if (
         stall_ns > max(_MOST_STILL * (end - begin), _STILL_TRIPS * float(np.nanmax(trip)))
         or path.idle_share(begin, end) > _MOST_STILL
         or _still_share(events, span, float(np.nanmedian(trip))) > _MOST_STILL
     ):
-        return ""
+        return None
     could_rate = could / (end - begin) * NS_PER_S / 1e6
     of_link = f"{links} could carry {could_rate:.3g} Mbit/s"
     grows = (np.diff(cwnd) >= 0).all() and int(np.argmax(cwnd)) > len(cwnd) // 2
-    if not sum(lost.values()) and grows and (cwnd < threshold).all() and not is_paced:
+    if not sum(lost.values()) and grows and (cwnd < threshold).all() and not _is_paced(info):
         if end - begin < _LEAST_TRIPS * float(np.nanmean(trip)):
-            return ""
-        return (
+            return None
+        return Limit(
+            "",
             f"the slow start was the limit: it lasted until the end, and the window grew to "
-            f"{cwnd[-1]:,.0f} segments; the flow used {of_use}"
+            f"{cwnd[-1]:,.0f} segments; the flow used {of_use}",
         )
     trips = events.trips_of(begin, end)
     if not len(trips):
-        return ""
+        return None
     rate = 8 * info["payload_bytes"] * np.mean(cwnd) / np.mean(trips) * NS_PER_S
     goodput = ours / (end - since) * NS_PER_S
     if abs(rate / goodput - 1) > _NEAR or np.mean(flight) < _LEAST_FLIGHT * np.mean(cwnd):
-        return ""
+        return None
     when = f" from {to_ms(since)} on" if since - begin > _MOST_STILL * (end - begin) / 2 else ""
     window = (
         f"{np.mean(cwnd):.3g} segments on average{when}, with a round trip of "
@@ -142,22 +171,24 @@ def limit_of(
     )
     is_radio = lost["radio"] >= max(_LEAST_LOST, _MOST_LOST * sum(lost.values()))
     if is_radio and sent:
-        return (
+        return Limit(
+            "",
             f"losses on the link were probably the limit: {lost['radio']:,} of {sent:,} packets "
             f"({lost['radio'] / sent:.1%}) were lost by the radio; the window had {window}"
-            + (f"; {others_lost}" if (others_lost := _losses(lost | {"radio": 0})) else "")
+            + (f"; {others_lost}" if (others_lost := _losses(lost | {"radio": 0})) else ""),
         )
     said = f"the congestion window was the limit: {window}"
-    return "; ".join(one for one in (said, _losses(lost)) if one)
+    return Limit("", "; ".join(filter(None, (said, _losses(lost)))))
 
 
 class Held(NamedTuple):
-    """From when to when the receiver's window was the limit of what was in flight, how many
-    segments those were at most, and the congestion window on average.
+    """From when to when the receiver's window was the limit of what was in flight, for which share
+    of that time, how many segments those were at most, and the congestion window on average.
     """
 
     since_ns: int
     until_ns: int
+    share: float
     flight: float
     cwnd: float
 
@@ -220,27 +251,29 @@ def held_by_receiver(
     info = run.flows[flow]
     if info["workload"] not in (None, "", "bulk") or not info["moves"] or _is_paced(info):
         return []
-    found = []
-    for _, (begin, end) in long_uses(path, span):
-        sampled = _Samples.of(path, flow, begin, end)
-        # Its events need another run, which few flows are worth.
-        has_room = sampled.flight <= _UNFILLED * sampled.cwnd
-        if not sampled.are_known or np.mean(has_room) < _LEAST_HELD:
-            continue
-        if run.of(flow).has_paths:
-            continue
-        since = _flows_from(run, flow, (begin, end), path)
-        sampled = _Samples.of(path, flow, since, end)
-        held = _held(sampled, (begin, end)) if sampled.are_known else None
-        found += [] if held is None else [held]
-    return found
+    each = (_held_on(run, flow, within, path) for _, within in long_uses(path, span))
+    return [one for one in each if one is not None]
+
+
+def _held_on(run: RunEvents, flow: str, span: tuple[int, int], path: PathSamples) -> Held | None:
+    """Return when the receiver's window was the limit, if for much of the time between two
+    instants; None if it was not, or of a flow with several paths or a pace.
+    """
+    sampled = _Samples.of(path, flow, *span)
+    # Its events need another run, which few flows are worth.
+    has_room = sampled.flight <= _UNFILLED * sampled.cwnd
+    if not sampled.are_known or np.mean(has_room) < _LEAST_HELD or _is_paced(run.flows[flow]):
+        return None
+    if run.of(flow).has_paths:
+        return None
+    sampled = _Samples.of(path, flow, _flows_from(run, flow, span, path), span[1])
+    return _held(sampled, span) if sampled.are_known else None
 
 
 def _held(sampled: _Samples, span: tuple[int, int]) -> Held | None:
-    """Return when the receiver's window was the limit, if for much of a time, by samples of the
-    sender; None if it was not. No more than a number of segments is in flight, which is reached in
-    each round trip, while the congestion window has room for more; or that window, which grows only
-    if it is filled, stands still for many round trips.
+    """Return the same by samples of the sender. No more than a number of segments is in flight,
+    which is reached in each round trip, while the congestion window has room for more; or that
+    window, which grows only if it is filled, stands still for many round trips.
     """
     time, cwnd, _, flight, trip = sampled
     plateau = float(flight.max())
@@ -260,25 +293,40 @@ def _held(sampled: _Samples, span: tuple[int, int]) -> Held | None:
             if until - since < least:
                 continue
             most = float(flight[is_held].max())
-            return Held(since, until, most, float(np.mean(cwnd[is_held])))
+            within = is_held[(time >= since) & (time <= until)]
+            mean = float(np.mean(cwnd[is_held]))
+            return Held(since, until, float(np.mean(within)), most, mean)
     return None
 
 
-def _of_receiver(held: Held, span: tuple[int, int], of_use: str, setting: str) -> str:
-    """Return that the receiver's window was the limit in a time, and what a flow used."""
+def _when(held: Held, span: tuple[int, int]) -> str:
+    """When the receiver's window was the limit in a time; "" if for most of it."""
     since, until = held.when(span)
-    words, grown = "", ""
-    if since is not None:
-        words = f"from {to_ms(since)} on, "
-        grown = "; before, the congestion window was smaller; in all of that time"
+    words = "" if since is None else f"from {to_ms(since)} on"
     if until is not None:
-        words = f"from {to_ms(held.since_ns)} to {to_ms(until)}, "
+        words = f"from {to_ms(held.since_ns)} to {to_ms(until)}"
+    some = f"for {held.share:.0%} of the time" if held.share < _MOST else ""
+    return " ".join(filter(None, (words, some)))
+
+
+def _of_receiver(held: Held, span: tuple[int, int], of_use: str, setting: str) -> Limit:
+    """Return that the receiver's window was the limit in a time, and what a flow used."""
+    is_later = held.when(span)[0] is not None
+    grown = "; before, the congestion window was smaller; in all of that time" if is_later else ";"
     sets = f" (`{setting}` sets it)" if setting else ""
-    return (
-        f"{words}probably the receiver's window was the limit{sets}: no more than "
+    return Limit(
+        _when(held, span),
+        f"probably the receiver's window was the limit{sets}: no more than "
         f"{held.flight:,.0f} segments were in flight, while the congestion window had room for "
-        f"{held.cwnd:,.0f} on average{grown or ';'} the flow used {of_use}"
+        f"{held.cwnd:,.0f} on average{grown} the flow used {of_use}",
     )
+
+
+def _full_window(held: Held, span: tuple[int, int], setting: str) -> str:
+    """Return that the receiver's window was the limit of what a full link and its queue had."""
+    sets = f" (`{setting}` sets it)" if setting else ""
+    words = " ".join(filter(None, ("probably the receiver's window", _when(held, span))))
+    return f"{words} was the limit of what was in flight{sets}, {held.flight:,.0f} segments"
 
 
 def buffer_setting(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> str:

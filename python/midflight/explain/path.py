@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from midflight._core import Setup, Table
 
-__all__ = ["Passing", "PathSamples", "stretches", "used_links"]
+__all__ = ["Passing", "PathSamples", "ended_ns", "stretches", "used_links"]
 
 NS_PER_S = 1e9
 
@@ -44,14 +44,26 @@ def stretches(setup: Setup, only: str, until_ns: int) -> Iterator[tuple[int, int
     yield since, max(since, until_ns), link
 
 
-def used_links(setup: Setup) -> list[tuple[int, int, str]]:
-    """From when to when the flows are on which link in a run; "" is none, and nothing is known of
-    several links without handoffs.
+def ended_ns(setup: Setup, links: Table) -> int:
+    """When a run ended, by its samples of links: at its end, or before that, to one of their
+    intervals, as soon as all flows with a size were done.
+    """
+    times = np.unique(links.numpy("time_ns"))
+    if len(times) < 2:
+        return setup.end_ns
+    last, step = int(times[-1]), int(times[-1] - times[-2])
+    return last if last + 2 * step < setup.end_ns else setup.end_ns
+
+
+def used_links(setup: Setup, until_ns: int) -> list[tuple[int, int, str]]:
+    """From when to when the flows are on which link up to an instant; "" is none, and nothing is
+    known of several links without handoffs.
     """
     known = [one["name"] for one in setup.access_links]
     if not setup.path_changes and len(known) != 1:
         return []
-    return list(stretches(setup, known[0], setup.end_ns + 1))
+    every = stretches(setup, known[0], until_ns)
+    return [(begin, min(end, until_ns), name) for begin, end, name in every if begin < until_ns]
 
 
 class PathSamples:
@@ -92,7 +104,9 @@ class PathSamples:
         )
         self.rate_bps = np.full(len(self.time_ns), np.nan)
         self.packets, self.wait_ns = self.rate_bps.copy(), self.rate_bps.copy()
-        self.used = used_links(setup)
+        #: When the run ended.
+        self.end_ns = ended_ns(setup, links)
+        self.used = used_links(setup, self.end_ns + 1)
         for begin, end, name in self.used:
             here = (self.time_ns >= begin) & (self.time_ns < end)
             found: Any = of_link.get(self._numbers.get(name, -1))

@@ -262,17 +262,16 @@ def _regained(event: _Event, until: int | None, one: Recovering) -> _Again | Non
     moving = one.run.moving(way)
     if any(one.run.flows[name]["workload"] not in (None, "", "bulk") for name in moving):
         return None
-    setup = one.run.setup
     # Other flows may last longer.
-    ended = one.span[1] if len(moving) == 1 else setup.end_ns
+    ended = one.span[1] if len(moving) == 1 else one.path.end_ns
     last = ended if until is None else min(ended, until)
     found = regained(one.run, way, one.path, event.end_ns, last, one.span[1] - one.span[0])
     if found is None:
         return None
     means = f" (means of {found.over_ns / 1e9:.2g} s)"
     if found.after_ns is None:
-        end = "its end" if last == ended < setup.end_ns else f"{to_ms(last)}"
-        end = "the run ended" if last >= setup.end_ns else end
+        end = "its end" if last == ended < one.path.end_ns else f"{to_ms(last)}"
+        end = "the run ended" if last >= one.path.end_ns else end
         several = f"at most {found.most:.0%} until {end}"
         words = f"used at most {found.most:.0%} of the link's rate until {end}"
         return _Again(None, last, words, "", several, means, len(moving) > 1)

@@ -177,7 +177,8 @@ class Waiting(NamedTuple):
 
 def still_waiting(history: History, stall: Stall) -> Waiting | None:
     """Return since when nothing was sent up to the end of a run that ended during a stall; None if
-    the stall ended, or if the RTO does not explain it.
+    the stall ended, if the ACKs of what was sent last are not late, or if the RTO does not explain
+    it.
     """
     then = history.sender(stall.end_ns)
     if stall.is_ended or not then or not then["flight_size"]:
@@ -187,6 +188,8 @@ def still_waiting(history: History, stall: Stall) -> Waiting | None:
     set_at = next((row for row in history.backward(end) if row.event == "rto_value"), last)
     rto_ns = then["rto_ns"]
     if last is None or set_at is None or last.time_ns + rto_ns <= stall.end_ns:
+        return None
+    if stall.end_ns - last.time_ns <= (then["srtt_ns"] or 0):
         return None
     rto = f"an RTO of {number(rto_ns / 1e9)} s"
     text = f"the sender still waited for its retransmission timer, with {rto}"

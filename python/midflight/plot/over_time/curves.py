@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from midflight._core import Setup
 from midflight.explain.arrivals import RunEvents
 from midflight.explain.limits import Held, held_by_receiver
-from midflight.explain.path import PathSamples, stretches
+from midflight.explain.path import PathSamples, ended_ns, stretches
 from midflight.plot.over_time.history import NS_PER_S, History, Moments
 from midflight.plot.over_time.holes import Followed, Hole
 
@@ -221,16 +221,10 @@ class WatchedRun:
 
     @cached_property
     def moments(self) -> Moments:
-        """What happens to the path, and when the run ends: with several flows that can be before
-        its end, as soon as those with a size are done. A video plays on without packets.
-        """
+        """What happens to the path, and when the run ended, which can be before its end."""
         found = Moments(self.setup)
-        plays = any(one["workload"] == "video" for one in self.setup.flows)
-        if found.end_ns and len(self.setup.flows) > 1 and not plays:
-            times = np.unique(self.samples[0].numpy("time_ns"))
-            last, step = int(times[-1]), int(times[-1] - times[-2]) if len(times) > 1 else 0
-            if last + 2 * step < found.end_ns:
-                found.end_ns = last
+        if found.end_ns:
+            found.end_ns = ended_ns(self.setup, self.samples[0])
         return found
 
     @cached_property
@@ -350,7 +344,7 @@ class WatchedRun:
             for way in {*self.directions}
         }
         return {
-            flow.flow: held_by_receiver(run, flow.flow, (0, flow.end_ns), paths[way])
+            flow.flow: held_by_receiver(run, flow.flow, (flow.begin_ns, flow.end_ns), paths[way])
             for flow, way in zip(self.flows, self.directions, strict=True)
         }
 

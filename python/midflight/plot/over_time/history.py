@@ -306,6 +306,11 @@ class History:
         label = f"{self.names}: {self.label}" if self.names else self.label
         return label if self.alone else f"{self.flow}, {label}"
 
+    @property
+    def begin_ns(self) -> int:
+        """When the flow opens, which is its first event."""
+        return int(self._time[0]) if len(self._time) else 0
+
     @cached_property
     def end_ns(self) -> int:
         """When the flow is done; the end of the run if something is outstanding to the last, or a
