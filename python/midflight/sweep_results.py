@@ -297,7 +297,7 @@ def are_averaged(over: str, samples: int, pairs: int) -> bool:
 
 def same_words(*, averaged: bool) -> str:
     """Return why changes have no interval: all samples of each are the same."""
-    return "all runs have the same mean change" if averaged else "all pairs are the same"
+    return "all runs have the same means" if averaged else "all pairs are the same"
 
 
 def why_same(same: Iterable[Comparison]) -> str:

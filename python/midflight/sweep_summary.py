@@ -260,8 +260,8 @@ class Summary:
             text += "more runs (--set runs=N) give one over chance."
             return textwrap.fill(text, WIDTH)
         text = (
-            f"Against {first.baseline}, pair by pair: mean difference, ratio of means in per cent, "
-            "95 % confidence intervals; pairs that miss a value are left out."
+            f"Against {first.baseline}, pair by pair: mean difference, change of the mean in per "
+            "cent, 95 % confidence intervals; pairs that miss a value are left out."
         )
         varied = [axis for axis in self.asked.axes if axis not in self.by]
         varied = [axis for axis in varied if len(self.asked.axes[axis]) > 1]

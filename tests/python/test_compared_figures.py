@@ -51,7 +51,7 @@ def test_the_only_compared_value_is_named(paired: Path, tmp_path: Path) -> None:
         assert main(["plot", str(paired), "--out", str(out), *labels]) == 0
         said = texts_of(out)
         assert f"Transfer time: change with {name} against sack (CUBIC) (%)" in said
-        assert "mean change and 95 % interval over 3 instants" in said
+        assert "change of the mean and 95 % interval over 3 instants" in said
         assert said.count("instant") == 1
     # Where the axis or the legend has it, once is enough.
     for option in ("--x", "--by"):
@@ -71,7 +71,7 @@ def test_a_map_of_a_comparison_has_signed_percentages(paired: Path) -> None:
     assert cells.get_title() == "freeze"
     written = [text.get_text() for text in cells.texts]
     every = [one.get_text() for one in cells.figure.findobj(Text)]
-    assert any("mean change over 3 instants" in " ".join(one.split()) for one in every)
+    assert any("change of the mean over 3 instants" in " ".join(one.split()) for one in every)
     written = [one.strip("()") for one in written]
     known = ratios(paired)
     assert len(written) == len(known) == 4

@@ -161,7 +161,7 @@ def test_changes_whose_interval_contains_0_have_brackets() -> None:
     minus = "\N{MINUS SIGN}"
     assert [one.get_text() for one in cells.texts][:2] == [f"{minus}20", f"({minus}10)"]
     said = said_in(cells.figure)
-    assert "mean change over 3 to 5 runs; in brackets: 95 % interval contains 0" in said
+    assert "change of the mean over 3 to 5 runs; in brackets: 95 % interval contains 0" in said
     # Where nothing is written they have a circle; all are below 0, and none has a hatch.
     wide = {name: [*column, *column[:1] * 300] for name, column in columns.items()}
     wide["a.y"] = [str(place) for place in range(302)]

@@ -297,8 +297,9 @@ def test_the_data_of_a_figure_are_the_same_from_the_command_and_from_python(
 
 def test_a_value_has_one_look_in_all_figures_of_a_sweep(tmp_path: Path) -> None:
     schemes, gaps = ["sack", "vho-qs", "mine"], ["100 ms", "400 ms", "900 ms"]
-    definition = {"scenario": {"links": {}, "flows": {}, "profile": "linux"}, "shard_cells": 1}
+    definition: Any = {"scenario": {"links": {}, "profile": "linux"}, "shard_cells": 1}
     definition["axes"] = {SCHEME: schemes, GAP: gaps}
+    definition["scenario"]["flows"] = {"film": {}, "page": {}}
     (tmp_path / "sweep.json").write_text(json.dumps(definition))
     assert looks_of(["mine"]) == [0]
     every = line_looks([GAP], [(one,) for one in gaps], gaps)
@@ -313,6 +314,27 @@ def test_a_value_has_one_look_in_all_figures_of_a_sweep(tmp_path: Path) -> None:
         assert looks_of(["x", "mine"]) == [0, 1]
         some = line_looks([GAP], [(one,) for one in gaps[1:]], gaps[1:])
         assert [one.colour for one, _ in some] == [one.colour for one, _ in every[1:]]
+        # A flow has its own without the others, and as a line style beside schemes.
+        assert looks_of(["page"]) == [1]
+        pairs = [("page", "sack"), ("page", "mine"), ("film", "sack")]
+        beside = line_looks(["flow", SCHEME], pairs, ["a", "b", "c"])
+        assert [place for _, place in beside] == [1, 1, 0]
+
+
+def test_schemes_of_more_than_nine_have_their_looks_where_some_are_left_out(tmp_path: Path) -> None:
+    many = ["sack", "freeze", "enhanced", "rlci", "ehn", "trigger", "a1", "a2", "vho", "westwood"]
+    flows = {"links": {}, "flows": {}, "profile": "linux"}
+    definition = {"scenario": flows, "shard_cells": 1, "axes": {SCHEME: many, GAP: ["1 s", "2 s"]}}
+    (tmp_path / "sweep.json").write_text(json.dumps(definition))
+    with usual_of_folder(tmp_path):
+        (rlci,) = looks_of(["rlci"])
+        # Its own is that of `enhanced`, which is before it.
+        assert rlci != looks_of(["enhanced"])[0]
+        assert looks_of(["rlci", "vho"])[0] == looks_of(["sack", "rlci", "a1"])[1] == rlci
+        # Colours are those of schemes, whatever the order of the columns.
+        keys = [("1 s", "rlci"), ("2 s", "rlci"), ("1 s", "vho")]
+        found = line_looks([GAP, SCHEME], keys, ["a", "b", "c"])
+        assert [look.colour for look, _ in found[:2]] == [SERIES[rlci].colour] * 2
 
 
 def test_where_the_baseline_hardly_finishes_the_values_are_shown(

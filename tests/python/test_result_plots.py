@@ -200,7 +200,7 @@ def test_in_a_table_without_runs_each_row_is_a_sample() -> None:
 def test_a_comparison_names_the_axis_that_it_compares(swept: Path) -> None:
     columns = read_columns(swept / "comparison.csv", "ratio")
     data = spread_of(columns, "interval", value="ratio", x="handoffs.0.gap", by=["value"])
-    assert data.detail == "mean change and 95 % interval over 3 runs"
+    assert data.detail == "change of the mean and 95 % interval over 3 runs"
     assert data.lines_title == "Scheme of download"
     assert data.measure == ("ratio", "%")
 

@@ -122,7 +122,7 @@ def pooled(over: str) -> Summary:
 
 def test_pairs_that_are_averaged_first_are_not_said_to_be_the_same() -> None:
     (sentence,), head = change_lines(pooled("runs")), pooled("runs").comparison_head()
-    why = "all runs have the same mean change"
+    why = "all runs have the same means"
     assert sentence == f"with freeze it is higher by 50 %; no interval, as {why}"
     assert f"{why.capitalize()}, so no confidence interval." in " ".join(head.split())
     # Where runs do not differ at random their pairs are the same.
@@ -146,7 +146,7 @@ def test_figures_do_not_say_that_pairs_that_are_averaged_first_are_the_same() ->
     columns["over"] = ["runs" for _ in rows]
     columns["pairs"] = [11 * int(one) for one in columns["samples"]]
     why = "all runs have the same mean"
-    assert same_words(columns, rows, "ratio") == f"no interval where {why} change"
+    assert same_words(columns, rows, "ratio") == f"no interval where {why}s"
     columns["ratio_high"] = [one + 0.1 for one in columns["ratio"]]
     words = f"intervals of zero width where {why} difference"
     assert same_words(columns, rows, "difference") == words

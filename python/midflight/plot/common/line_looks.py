@@ -48,8 +48,9 @@ def line_looks(
     """Return the look of each line, and the place in `SERIES` of the look of its line style, by the
     values that it has in the columns `by`, and its label.
 
-    A value of the first column with several values but flows has one colour in all lines (numbers
-    those of a scale), and a combination of the values of the others one line style and marker.
+    A value of the column of schemes, or else of the first one with several values but flows, has
+    one colour in all lines (numbers those of a scale), and a combination of the values of the
+    others one line style and marker, which that of a single column has in all figures of a sweep.
     Lines that these cannot tell apart, and those that differ in one column, have the looks of their
     labels, or of their values of the last column (`looks_of`); if it has numbers, with the colours
     of the scale. A value of an axis of a sweep has the look that it has among all values of it.
@@ -62,9 +63,7 @@ def line_looks(
         ]
     if any(len(key) != len(by) for key in keys):
         return usual
-    varied = _varied(by, keys)
-    coloured = next((place for place in varied if by[place] != _FLOW), None)
-    others = [place for place in varied if place != coloured]
+    coloured, others = _coloured(by, keys)
     if coloured is None or not others:
         return usual
     values = list(dict.fromkeys(key[coloured] for key in keys))
@@ -72,9 +71,13 @@ def line_looks(
     if len(values) > len(SERIES) or len(rest) > len(_STYLES):
         return usual
     colours = dict(zip(values, _colours(values), strict=True))
+    every = rest
+    if len(others) == 1:
+        every = [(one,) for one in axis_of([one for one, *_ in rest])]
+    styles = every if len(every) <= len(_STYLES) else rest
     found = []
     for key in keys:
-        style = rest.index(tuple(key[place] for place in others))
+        style = styles.index(tuple(key[place] for place in others))
         found.append((replace(_STYLES[style], colour=colours[key[coloured]]), style))
     return found
 
@@ -84,6 +87,14 @@ def _values(keys: Sequence[Sequence[str]]) -> list[str]:
     values = [key[-1] for key in keys if key]
     is_one_each = len({*values}) == len(values) == len(keys)
     return values if is_one_each and axis_of(values) is not values else []
+
+
+def _coloured(by: Sequence[str], keys: Sequence[Sequence[str]]) -> tuple[int | None, Sequence[int]]:
+    """The place of the column that has the colours, and those of the others with several values."""
+    varied = _varied(by, keys)
+    some = [place for place in varied if by[place] != _FLOW]
+    coloured = next((one for one in some if is_of_schemes(by[one])), next(iter(some), None))
+    return coloured, [place for place in varied if place != coloured]
 
 
 def _varied(by: Sequence[str], keys: Sequence[Sequence[str]]) -> list[int]:
@@ -101,6 +112,9 @@ def _colours(values: Sequence[str]) -> list[str]:
     from midflight.plot.results.axis import axis_places
 
     among = list(dict.fromkeys(axis_of(values)))
+    if len(among) > len(SERIES):
+        # Neighbours of so many could not be told apart.
+        among = list(dict.fromkeys(values))
     places, names, _ = axis_places(among, "")
     if names is not None or len({*places.values()}) < len(among):
         return [SERIES[one].colour for one in looks_of(values)]
@@ -225,9 +239,7 @@ def few_entries(
     """
     from matplotlib.lines import Line2D
 
-    varied = [place for place in range(len(by)) if len({key[place] for key in keys}) > 1]
-    coloured = next((place for place in varied if by[place] != _FLOW), None)
-    rest = [place for place in varied if place != coloured]
+    coloured, rest = _coloured(by, keys)
     if len(keys) <= _MOST_ENTRIES or coloured is None or len(rest) != 1:
         return {}
     colours = {key[coloured]: look.colour for key, look in zip(keys, looks, strict=True)}

@@ -204,7 +204,8 @@ def usual_of_axes(scenario: Mapping[str, Any], axes: Mapping[str, Sequence[str]]
 def usual_of_folder(source: object, since: str | None = None) -> AbstractContextManager[None]:
     """Return the context in which figures of the folder of a sweep, of a table there, or of a
     table of its results, have its labels of the plain sender, of stacks, of flows that are
-    tables, and of handoffs, and each value of an axis the look that it has among all of them.
+    tables, and of handoffs, and each flow, and each value of an axis, the look that it has among
+    all of them.
 
     `since` is which handoff times after one are about, in words, "" if that is any of them; the
     default is the one of the sweep.
@@ -216,7 +217,7 @@ def usual_of_folder(source: object, since: str | None = None) -> AbstractContext
         return usually({})
     of_axes = usual_of_axes(asked["scenario"], asked["axes"])
     labels = {**of_axes, **_plain_of(asked), **_counted(asked, since)}
-    return usually(labels, asked["axes"].values())
+    return usually(labels, [*asked["axes"].values(), [*asked["scenario"]["flows"]]])
 
 
 def _counted(asked: Mapping[str, Any], since: str | None) -> Mapping[str, str]:

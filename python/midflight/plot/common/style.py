@@ -262,11 +262,10 @@ def usually(labels: Mapping[str, str], values: Iterable[Sequence[str]] = ()) -> 
 
 
 def axis_of(names: Sequence[str]) -> Sequence[str]:
-    """Return all values of the axis of a sweep that these names are values of, if each can have its
-    own look; the names themselves if there is no such axis.
+    """Return all values of the axis of a sweep that these names are values of; the names themselves
+    if there is no such axis.
     """
-    each = (one for one in _CHOSEN.get().values if {*names} <= {*one})
-    return next((one for one in each if len(one) <= len(SERIES)), names)
+    return next((one for one in _CHOSEN.get().values if {*names} <= {*one}), names)
 
 
 def chosen_axes() -> AxesChoice | None:
@@ -442,18 +441,17 @@ def looks_of(names: Sequence[str]) -> list[int]:
     and scheme; the last part that is a scheme counts. If two names of a figure prefer the same
     look, the first one has it, and the other one takes the next free look. Names without a scheme,
     such as gaps, take free looks in the order of `SERIES`. Beyond `len(SERIES)` names the looks
-    repeat. Values of an axis of a sweep have the looks that they have among all of its values.
+    repeat. Values of an axis of a sweep prefer the looks that they have among all of its values.
     """
-    among = axis_of(names)
+    among, wanted = axis_of(names), [_preferred(name) for name in names]
     if among is not names and len({*names}) == len(names):
-        of_all = dict(zip(among, _looks_among(among), strict=True))
-        return [of_all[one] for one in names]
-    return _looks_among(names)
+        of_all = dict(zip(among, _without_repeats([*map(_preferred, among)]), strict=True))
+        wanted = [of_all[one] for one in names]
+    return _without_repeats(wanted)
 
 
-def _looks_among(names: Sequence[str]) -> list[int]:
-    """The looks of these names, which are all."""
-    wanted = [_preferred(name) for name in names]
+def _without_repeats(wanted: Sequence[int | None]) -> list[int]:
+    """The looks of names that prefer these; the first of several that prefer one has it."""
     found: dict[int, int] = {}
     taken: set[int] = set()
     for place, look in enumerate(wanted):
@@ -461,7 +459,7 @@ def _looks_among(names: Sequence[str]) -> list[int]:
             found[place] = look
             taken.add(look)
     # Schemes whose look another one has choose before names without a scheme.
-    others = (place for place in range(len(names)) if place not in found)
+    others = (place for place in range(len(wanted)) if place not in found)
     for place in sorted(others, key=lambda place: wanted[place] is None):
         if len(taken) == len(SERIES):
             taken.clear()
@@ -469,7 +467,7 @@ def _looks_among(names: Sequence[str]) -> list[int]:
         turns = (one % len(SERIES) for one in range(first, first + len(SERIES)))
         found[place] = next(one for one in turns if one not in taken)
         taken.add(found[place])
-    return [found[place] for place in range(len(names))]
+    return [found[place] for place in range(len(wanted))]
 
 
 def _preferred(name: str) -> int | None:

@@ -58,7 +58,7 @@ _ENDS: Mapping[str, Sequence[str]] = {
     "difference": ("half_width",),
 }
 #: What they are, above the figure.
-MEANS: Mapping[str, str] = {"ratio": "mean change", "difference": "mean difference"}
+MEANS: Mapping[str, str] = {"ratio": "change of the mean", "difference": "mean difference"}
 #: What a point or a cell of few pairs has, and what that means.
 FEW = "*: at most half as many pairs as others"
 #: What a point of few pairs is, and what that means.

@@ -527,8 +527,10 @@ def paired_shown(columns: Columns, x: str | None = None) -> Shown | None:
         # The legend names the only value.
         by = [_VALUE]
     keys = {tuple(str(columns[name][row]) for name in by) for row in range(len(columns[_RATIO]))}
-    in_panel = {key[:-1] for key in keys} if are_panels([*keys], MOST_CHANGES) else keys
-    is_clear = len(keys) <= len(SERIES) or len(in_panel) <= MOST_CHANGES
+    # Of a single flow maps have both axes.
+    has_panels = by[-1:] == ["flow"] and are_panels([*keys], MOST_CHANGES)
+    is_clear = has_panels and len({key[:-1] for key in keys}) <= MOST_CHANGES
+    is_clear |= len(keys) <= len(SERIES)
     return Shown(x, None, usual_change(columns), by) if is_clear else None
 
 
