@@ -38,6 +38,7 @@ from midflight.meant import did_you_mean
 from midflight.policy import sources
 from midflight.refusal import refusal
 from midflight.remark import remarks_of, warn_of
+from midflight.results import Columns
 from midflight.run_tables import csv_row
 from midflight.sweep_folder import (
     TABLES,
@@ -47,13 +48,13 @@ from midflight.sweep_folder import (
     shard_cells_of,
 )
 from midflight.sweep_tables import concatenate, read_table, write_parquet
+from midflight.unmet import WHICH
 
 if TYPE_CHECKING:
     import pandas
 
     from midflight._core import Document, Plan, Table
     from midflight.policy import Policies
-    from midflight.results import Columns
     from midflight.scenario import Scenario, Value
 
 __all__ = ["Shard", "Sweep", "SweepOutcome", "axis_values"]
@@ -669,8 +670,8 @@ class SweepOutcome:
     """The results of a sweep in a folder.
 
     `flows` has a row for each cell, run and flow, `phases` one for each phase of these; both have a
-    column for each axis, and `midflight.run_plans` describes the others. Tables are read when they
-    are first used; `OSError` if they are not there.
+    column for each axis, and `midflight.run_plans` describes the others. `comparison` is that of
+    the sweep's metric. Tables are read when they are first used; `OSError` if they are not there.
     """
 
     sweep: Sweep
@@ -692,6 +693,25 @@ class SweepOutcome:
         from midflight.sweep_summary import Summary
 
         return Summary.of(self.sweep, self.folder)
+
+    @cached_property
+    def comparison(self) -> Columns:
+        """The table of comparisons, as in comparison.csv; `MidflightError` without any."""
+        compared = self.summary.comparison_columns()
+        if not compared:
+            accepted = "a sweep that compares an axis: Sweep.of(..., compare=AXIS)"
+            raise refusal(
+                f"the sweep has no comparison; expected {accepted}",
+                name="compare",
+                value=self.sweep.compare,
+                accepted=accepted,
+            )
+        found = {
+            name: [None if cell == "" else cell for cell in cells]
+            for name, cells in compared.items()
+            if name != WHICH
+        }
+        return Columns(found, self.folder)
 
     def to_pandas(self, *, phases: bool = False) -> pandas.DataFrame:
         """The table of flows, or of `phases`, which has `all_new_ns` and `first_new_ns`, as a

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,44 @@ def test_a_part_of_a_table_shows_its_values(found: SweepOutcome) -> None:
     # So is a column of one's own.
     own = flows.assign(mine=flows["timeouts"] + 1)
     assert "mine" in " ".join(texts(own, x="mine")).lower()
+
+
+def test_the_comparison_is_a_table_that_is_drawn_as_its_file_is(found: SweepOutcome) -> None:
+    """With the columns of the file, as a table of the sweep or of another library."""
+    table = found.comparison
+    frame, file = table.to_pandas(), found.folder / "comparison-all_new_ns.csv"
+    with file.open(newline="") as text:
+        head, *rows = csv.reader(text)
+    assert list(frame.columns) == head
+    assert len(frame) == len(rows) == 6
+    assert [*frame["ratio"]] == [float(row[head.index("ratio")]) for row in rows]
+    expected = texts(found.folder)
+    assert texts(file) == texts(table) == texts(frame) == texts(table, y="ratio") == expected
+    # Some rows, and a table that knows no sweep, are drawn so, too.
+    some = frame[frame["value"] == "freeze"]
+    assert "freeze" in texts(some)
+    assert "enhanced" not in texts(some)
+    plain = {name: list(frame[name]) for name in frame}
+    assert texts(plain, "interval", value="difference")[-3:] == texts(frame, y="difference")[-3:]
+    bare = Sweep.of("wifi-to-lte", {AT: ["0.4 s", "0.5 s"]}).run(found.folder.parent / "bare")
+    with pytest.raises(MidflightError, match=r"no comparison.*compare=AXIS"):
+        _ = bare.comparison
+
+
+def test_the_only_axis_of_a_table_is_drawn_and_of_several_the_error_names_them() -> None:
+    times = {"duration_ns": [1e9, 2e9, 3e9, 4e9]}
+    one = {"size": [1, 2, 1, 2], "same": [5] * 4, **times}
+    assert texts(one, y="duration_ns") == texts(one, x="size", y="duration_ns")
+    assert texts(one, "box", value="duration_ns") == texts(
+        one, "box", x="size", value="duration_ns"
+    )
+    several = {**one, "links.a.rate": ["1 Mbit/s", "2 Mbit/s"] * 2, "seed": [1, 2, 3, 4]}
+    with pytest.raises(
+        MidflightError, match=r"^x is missing; expected one of links\.a\.rate, seed$"
+    ):
+        figure_of(plot_axis, several, y="duration_ns")
+    kept = texts(several, y="duration_ns", by=["seed"])
+    assert kept == texts(several, x="links.a.rate", y="duration_ns", by=["seed"])
 
 
 def test_the_error_for_a_measurement_names_the_table_that_has_it(found: SweepOutcome) -> None:

@@ -28,6 +28,7 @@ __all__ = [
     "after_handoff",
     "asks_phases",
     "free_axes",
+    "free_columns",
     "is_sweep",
     "map_sides",
     "maps_instead",
@@ -93,7 +94,9 @@ def usual_shown(
     from midflight.plot.results.linked import axes_in, sweep_of
 
     if (folder := sweep_of(source)) is None:
-        return shown
+        needs_x = shown.x is None and shown.value is not None and kind not in ("cdf", "heatmap")
+        free = free_columns(source, shown, where) if needs_x else []
+        return shown._replace(x=free[0]) if len(free) == 1 else shown
     from midflight.plot.results.pooled import pooled_axes
     from midflight.plot.results.rows import kept_values, measured_flows
     from midflight.plot.results.tables import columns_of, table_columns
@@ -334,9 +337,37 @@ def usual_figure(source: RunSource, *, flow: str | None, run: int) -> Figure:
     return over_time_figure(runs, panels, window)
 
 
-def missing_argument(name: str) -> MidflightError:
-    """Return the error for a figure of a table without a column for this argument."""
-    accepted = "a column of the table"
+def free_columns(
+    source: TableSource, shown: Shown, where: Mapping[str, Any] | None = None
+) -> list[str]:
+    """Return the columns of a table over which a measurement may be drawn: axes of a sweep with
+    several values that the figure does not show otherwise, or, without any, other columns that are
+    no measurements.
+    """
+    from midflight.plot.common.names import is_measured
+    from midflight.plot.results.pooled import axes_of
+    from midflight.plot.results.rows import kept_rows, kept_values
+    from midflight.plot.results.tables import columns_of, only_rows
+
+    columns = columns_of(source, shown.value or "")
+    if not {*(where or {})} <= {*columns}:
+        return []
+    count = len(next(iter(columns.values()), ()))
+    columns = only_rows(columns, kept_rows(columns, count, kept_values(columns, where)))
+    shows = {shown.value, *shown.by}
+    free = [
+        name
+        for name, values in columns.items()
+        if name not in shows and not is_measured(name) and len({*map(str, values)}) > 1
+    ]
+    return [name for name in axes_of(columns) if name in free] or free
+
+
+def missing_argument(name: str, free: Sequence[str] = ()) -> MidflightError:
+    """Return the error for a figure of a table without a column for this argument; those that it
+    could be are named.
+    """
+    accepted = f"one of {', '.join(free)}" if free else "a column of the table"
     return refusal(
         f"{name} is missing; expected {accepted}", name=name, value=None, accepted=accepted
     )

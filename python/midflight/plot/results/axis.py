@@ -105,6 +105,7 @@ from midflight.plot.results.tables import (
 from midflight.plot.results.unfinished import counted_words
 from midflight.plot.usual import (
     Shown,
+    free_columns,
     maps_instead,
     missing_argument,
     usual_rows,
@@ -241,12 +242,15 @@ def plot_axis(
     source = usual_source(results_of(source), asked, where)
     texts: Any = {"title": title, "xscale": xscale, "yscale": yscale, "size": size}
     is_usual = y is None and by is None
-    if is_usual and (paired := paired_figure(source, None, asked, where, has_by=False)) is not None:
+    paired = paired_figure(source, None, asked, where, has_by=by is not None)
+    if paired is not None:
         return plot_shown(path, paired, asked, where, dress, **texts)
     source = source_of(source, y)
     shown = usual_shown(source, "median", asked, has_by=by is not None, where=where)
-    if shown.x is None or shown.value is None:
-        raise missing_argument("x" if shown.x is None else "y")
+    if shown.value is None:
+        raise missing_argument("y")
+    if shown.x is None:
+        raise missing_argument("x", free_columns(source, shown, where))
     columns = usual_rows(columns_of(source, shown.value), source, asked, shown, where)
     with usual_of_folder(source, which_after(columns, asked, where)):
         data = axis_data(columns, x=shown.x, y=shown.value, by=shown.by, where=where)

@@ -16,7 +16,15 @@ from midflight.plot.common.style import SERIES
 from midflight.plot.results.compared import is_number, is_same, usual_change, why_empty
 from midflight.plot.results.median_panels import are_panels
 from midflight.plot.results.rows import compared_name, is_early_pair, kept_rows, kept_values
-from midflight.plot.results.tables import CHANGES, Columns, TableSource, only_rows, read_columns
+from midflight.plot.results.tables import (
+    CHANGES,
+    Columns,
+    TableSource,
+    column_names,
+    columns_of,
+    folder_of,
+    only_rows,
+)
 from midflight.plot.results.unfinished import joined
 from midflight.plot.usual import (
     MOST_CHANGES,
@@ -77,12 +85,12 @@ def source_of(source: TableSource, value: str | None) -> TableSource:
 
 
 class Paired(NamedTuple):
-    """The kind of a figure of a comparison, its file, and what it shows; the `columns` if they are
-    not those of the file, as the figure pools others of the axes.
+    """The kind of a figure of a comparison, its file or table, and what it shows; the `columns` if
+    they are not those of the file, as the figure pools others of the axes.
     """
 
     kind: str
-    file: Path
+    file: TableSource
     shown: Shown
     columns: Columns | None = None
 
@@ -125,10 +133,10 @@ def _compared_again(
     if file is None or not isinstance(source, str | Path):
         return None
     # The file in the folder of a sweep is as good as that.
-    folder = Path(source) if is_sweep(source) else file.parent
+    folder = Path(source) if is_sweep(source) else Path(source).parent
     if not is_sweep(folder) or comparison_of(folder) != file:
         return None
-    known = read_columns(file, _RATIO)
+    known = columns_of(file, _RATIO)
     if _shows_values(source, kind, asked, known):
         return None
     best = separated_axes(known)
@@ -182,7 +190,7 @@ def _of_file(
     where: Mapping[str, str | Sequence[str]] | None = None,
     *,
     has_by: bool,
-) -> tuple[str, Path, Shown] | None:
+) -> tuple[str, TableSource, Shown] | None:
     """The kind of the figure of a comparison as it is in its file, that, and what it shows."""
     if kind is None and (columns := _compared_rows(source, where)) is not None:
         if _shows_values(source, kind, asked, columns):
@@ -219,7 +227,7 @@ def _compared_rows(
     """The kept rows of the comparison of a source, if it has one."""
     if (file := comparison_of(source)) is None:
         return None
-    return _kept(read_columns(file, _RATIO), where)
+    return _kept(columns_of(file, _RATIO), where)
 
 
 def lacks_pairs(columns: Columns) -> bool:
@@ -285,7 +293,7 @@ def values_kept_words(source: TableSource, where: Mapping[str, str | Sequence[st
     file = comparison_of(source) if is_sweep(source) else None
     if file is None:
         return ""
-    columns = read_columns(file, _RATIO)
+    columns = columns_of(file, _RATIO)
     axis, baseline = (next(iter(_texts(columns, name)), "") for name in ("compared", "baseline"))
     if axis not in where:
         return ""
@@ -305,7 +313,7 @@ def paired_of(
     where: Mapping[str, str | Sequence[str]] | None = None,
     *,
     has_by: bool,
-) -> tuple[Path, Shown] | None:
+) -> tuple[TableSource, Shown] | None:
     """Return the comparison in the folder of a sweep, or in a file, and what a figure of it shows.
 
     None for other sources, if another measurement is asked for, if lines are (`has_by`) but no
@@ -335,12 +343,12 @@ def _asked_of(
     where: Mapping[str, str | Sequence[str]] | None,
     *,
     has_by: bool,
-) -> tuple[Path, Columns, str] | None:
+) -> tuple[TableSource, Columns, str] | None:
     """The comparison of a source, its kept rows, and the change that is shown."""
     is_change = asked.value is None or asked.value in CHANGES
     if has_by or not is_change or (file := comparison_of(source)) is None:
         return None
-    columns = read_columns(file, _RATIO)
+    columns = columns_of(file, _RATIO)
     kept = _kept(columns, where if asked.value is None else by_value(columns, where))
     return None if kept is None else (file, kept, asked.value or usual_change(kept))
 
@@ -371,7 +379,7 @@ def paired_maps_of(
     where: Mapping[str, str | Sequence[str]] | None = None,
     *,
     has_by: bool,
-) -> tuple[Path, Shown] | None:
+) -> tuple[TableSource, Shown] | None:
     """Return the comparison of a sweep of which `paired_of` draws nothing because its lines are too
     many, and what maps of it show: the change over the two axes that it separates, one map for each
     compared value, or over the only one and the compared values. None if it has other axes, more
@@ -417,25 +425,27 @@ def paired_maps(columns: Columns) -> Shown | None:
     return Shown(x, y, usual_change(columns), by)
 
 
-def comparison_of(source: TableSource) -> Path | None:
-    """Return the file with the comparison that a sweep printed, of its folder; or the file itself
-    if it is a comparison.
+def comparison_of(source: TableSource) -> TableSource | None:
+    """Return the file with the comparison that a sweep printed, of its folder; or the source itself
+    if it is a file or a table of a comparison.
     """
     from midflight.sweep_folder import kept_comparison
 
     if is_sweep(source):
         return kept_comparison(Path(source))
-    if not isinstance(source, str | Path) or Path(source).suffix != ".csv":
-        return None
+    if not isinstance(source, str | Path):
+        return source if {*_COLUMNS} <= {*column_names(source)} else None
     file = Path(source)
-    return file if file.is_file() and {*_COLUMNS} <= {*read_columns(file, _RATIO)} else None
+    if file.suffix != ".csv" or not file.is_file():
+        return None
+    return file if {*_COLUMNS} <= {*columns_of(file, _RATIO)} else None
 
 
 def check_comparison_axis(source: TableSource, kind: str) -> None:
     """Refuse a comparison for a figure that lacks an axis or a measurement."""
     if is_sweep(source) or (file := comparison_of(source)) is None:
         return
-    columns = read_columns(file, _RATIO)
+    columns = columns_of(file, _RATIO)
     compared = ", ".join(_texts(columns, "compared"))
     axes = [f"{_VALUE} (the values of {compared})", *_axes(columns)]
     examples = {
@@ -455,18 +465,16 @@ def check_comparison_axis(source: TableSource, kind: str) -> None:
 def is_left_out(source: TableSource, where: Mapping[str, Any] | None = None) -> bool:
     """Whether the comparison of a sweep has intervals, for a figure that does not show them."""
     file = comparison_of(source) if is_sweep(source) else None
-    columns = None if file is None else _kept(read_columns(file, _RATIO), where)
+    columns = None if file is None else _kept(columns_of(file, _RATIO), where)
     return columns is not None and _has_intervals(columns)
 
 
 def samples_of(source: TableSource, columns: Columns) -> Sequence[str]:
     """Return the axes of a sweep over whose values the intervals of its comparison are, if `source`
-    is the file of one.
+    is the file of one, or a table of it.
     """
-    if "over" not in columns or not isinstance(source, str | Path):
-        return ()
-    folder = Path(source).parent
-    if not Path(source).is_file() or not (folder / "sweep.json").is_file():
+    folder = folder_of(source) if "over" in columns else None
+    if folder is None or not (folder / "sweep.json").is_file():
         return ()
     from midflight.sweep_folder import read_definition
 

@@ -131,7 +131,14 @@ from midflight.plot.results.tables import (
     results_of,
 )
 from midflight.plot.results.unfinished import counted_words, unfinished_words
-from midflight.plot.usual import Shown, missing_argument, usual_rows, usual_shown, which_after
+from midflight.plot.usual import (
+    Shown,
+    free_columns,
+    missing_argument,
+    usual_rows,
+    usual_shown,
+    which_after,
+)
 from midflight.refusal import names_arguments, refusal
 from midflight.sweep_results import unit_means
 
@@ -198,6 +205,8 @@ def plot_spread(
         shown = usual_shown(source, kind, asked, where=where, **has)
     if shown.value is None:
         raise missing_argument("value")
+    if shown.x is None and kind in ("box", "interval"):
+        raise missing_argument("x", free_columns(source, shown, where))
     found = kind, source, shown, None if paired is None else paired.columns
     texts: Any = {"title": title, "xscale": xscale, "yscale": yscale, "size": size}
     return plot_shown(path, found, asked, where, dress, **texts)

@@ -24,6 +24,7 @@ __all__ = [
     "OF_FLOW",
     "Columns",
     "TableSource",
+    "column_names",
     "columns_of",
     "missing_column",
     "only_rows",
@@ -115,10 +116,7 @@ def table_columns(source: Columns | Any) -> Columns:
     """
     if isinstance(source, Mapping):
         return source
-    names = getattr(source, "column_names", None)
-    column = getattr(source, "column", None)
-    if names is None or column is None:
-        names, column = getattr(source, "columns", None), getattr(source, "__getitem__", None)
+    names, column = _columns_by_name(source)
     if names is None or column is None or not all(isinstance(one, str) for one in names):
         accepted = (
             "a folder of results, a Sweep, a CSV or Parquet file, columns by their names, or a "
@@ -133,6 +131,20 @@ def table_columns(source: Columns | Any) -> Columns:
             accepted=accepted,
         )
     return {name: _values(column(name)) for name in names}
+
+
+def _columns_by_name(source: Any) -> tuple[Any, Any]:
+    """The names of the columns of a table, and what returns a column by its name; None without."""
+    names, column = (getattr(source, one, None) for one in ("column_names", "column"))
+    if names is None or column is None:
+        names, column = getattr(source, "columns", None), getattr(source, "__getitem__", None)
+    return names, column
+
+
+def column_names(source: Columns | Any) -> list[Any]:
+    """Return the names of the columns of a table; none of what is no table."""
+    names = source if isinstance(source, Mapping) else _columns_by_name(source)[0]
+    return [] if names is None else list(names)
 
 
 def _values(column: Any) -> list[Any]:
