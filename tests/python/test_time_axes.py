@@ -17,7 +17,9 @@ from midflight import Flow, Handoff, Link, Scenario
 from midflight.plot import figure_of, plot_over_time
 from midflight.plot.over_time.bins import without_gaps
 from midflight.plot.over_time.crowded import without_many
-from midflight.plot.over_time.curves import Curve, Panel
+from midflight.plot.over_time.curves import Curve, Panel, seconds_text
+from midflight.plot.over_time.followed import TimeUnit, time_title
+from midflight.plot.over_time.history import histories
 from midflight.plot.over_time.marks import STALL
 from midflight.plot.over_time.panel_scales import (
     CUT,
@@ -29,6 +31,7 @@ from midflight.plot.over_time.panel_scales import (
 )
 from midflight.plot.over_time.panels import over_time_figure, shown_panels
 from midflight.plot.over_time.room import OUTAGE, Room, shade_spans
+from midflight.plot.over_time.run import run_figure
 from midflight.plot.over_time.stalls import without_short_stalls
 from midflight.plot.over_time.timed import Times, lines_of
 from midflight.plot.over_time.watched import watch
@@ -528,3 +531,41 @@ def test_narrow_times_without_a_link_are_wider_as_far_as_there_is_room() -> None
     assert dark < light
     assert not some.get_hatch()
     assert wide.get_hatch()
+
+
+@pytest.mark.parametrize(
+    ("window", "title", "first", "last"),
+    [
+        ((3.0001, 3.0002), "Time after 3.0001 s (\u00b5s)", "0", "100"),
+        ((4.0001, 4.00025), "Time after 4 s (\u00b5s)", "100", "250"),
+        ((3.001, 3.006), "Time after 3 s (ms)", "1", "6"),
+        ((0.0, 0.002), "Time after 0 s (ms)", "0", "2"),
+        ((2.3, 2.4), "Time (s)", "2.3", "2.4"),
+    ],
+)
+def test_short_times_have_numbers_that_can_be_read(
+    window: tuple[float, float], title: str, first: str, last: str
+) -> None:
+    assert time_title(window=window) == title
+    unit = TimeUnit.of(window)
+    assert (unit.text(window[0]), unit.text(window[1])) == (first, last)
+
+
+@pytest.mark.parametrize("kind", ["cwnd", "window"])
+def test_a_tenth_of_a_millisecond_has_microseconds(kind: Any) -> None:
+    how: Any = {"from_s": 3.0001, "until_s": 3.0002}
+    if kind == "window":
+        figure = run_figure(histories(Scenario.read("wifi-to-lte")), kind=kind, **how)
+    else:
+        runs = watch(Scenario.read("wifi-to-lte"), kinds=[kind])
+        window, panels = shown_panels(runs, [kind], **how)
+        figure = over_time_figure(runs, panels, window)
+    figure.canvas.draw()
+    axes = figure.axes[-1]
+    assert axes.get_xlabel() == "Time after 3.0001 s (\u00b5s)"
+    assert "20" in [one.get_text() for one in axes.get_xticklabels()]
+
+
+def test_short_means_are_in_microseconds() -> None:
+    assert seconds_text(1e-6) == "1 \u00b5s"
+    assert seconds_text(0.005) == "0.005 s"

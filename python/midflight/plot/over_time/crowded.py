@@ -13,10 +13,8 @@ from midflight.plot.over_time.room import Room
 
 __all__ = ["MOST_ROWS", "with_room", "without_many", "without_overlaps"]
 
-#: How far apart marks in a row are at least, in sizes of their kind. Timeouts are few and large:
-#: nearer ones are drawn, and counted.
+#: How far apart marks in a row are at least, in sizes of their kind.
 _APART = 1.2
-_TIMEOUTS_APART = 0.9
 #: The least length of a step that stands alone, in points.
 _LEAST_STEP_PT = 1.0
 #: Rows of marks of more lines than this would take half of a panel.
@@ -45,8 +43,7 @@ def without_overlaps(panel: Panel, room: Room) -> Panel:
             # Those of a burst in a sequence would be a blob at which neither lines nor marks are
             # seen.
             is_timeout = one.in_row and one.draw in TIMEOUTS
-            apart = _TIMEOUTS_APART if is_timeout else _APART
-            kept = _apart(one.time_s, apart * EVENTS[one.draw].size * room.point_s)
+            kept = _apart(one.time_s, _APART * EVENTS[one.draw].size * room.point_s)
             is_counted = one.in_row and (not is_timeout or one.look in crowded)
             count = len(one.time_s) if is_counted else 0
             one = replace(one, time_s=one.time_s[kept], value=one.value[kept], events=count)

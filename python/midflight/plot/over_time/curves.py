@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from midflight.plot.over_time.applications import Call
 
 __all__ = [
+    "MICROSECONDS",
     "Curve",
     "Draw",
     "Panel",
@@ -39,6 +40,8 @@ __all__ = [
     "seconds_text",
 ]
 
+#: Shorter times are in these.
+_LEAST_MS, MICROSECONDS = 1e-3, "\u00b5s"
 #: Links whose queues are shown.
 _MOST_LINKS = 4
 
@@ -135,8 +138,10 @@ class Panel:
     has_bands: bool = True
     #: Whether its marks are those that the user has asked for.
     are_marks_asked: bool = False
-    #: The line that it alone shows, where each line has a panel of its own.
+    #: The line that it alone shows, where each line has a panel of its own, and the panel of all of
+    #: them, whose axis it has.
     line: str = ""
+    of: Panel | None = None
     #: Of times that packets take: the longest one of each line, the longest one of all first.
     peaks: Sequence[Peak] = ()
     #: Where its axis begins if that is logarithmic, by the scale that is asked for (`least_of`).
@@ -460,7 +465,8 @@ def nice(value: float) -> float:
 
 def seconds_text(interval: float) -> str:
     """The length of the intervals of means, which may be whole round trips, with two digits."""
-    return f"{float(f'{interval:.2g}'):g} s"
+    unit = 1e6 if interval < _LEAST_MS else 1.0
+    return f"{float(f'{unit * interval:.2g}'):g} {'s' if unit == 1.0 else MICROSECONDS}"
 
 
 def held_in(

@@ -5,8 +5,9 @@ and which part of a recording a run begins with.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from midflight.plot.over_time.history import RunSource, SetupSource, plan_of
 from midflight.plot.over_time.holes import Followed, Hole
@@ -15,12 +16,14 @@ from midflight.recordings import part_begins_s, part_words
 if TYPE_CHECKING:
     from midflight.policy import Policies
 
-__all__ = ["followed_of", "time_title"]
+__all__ = ["TimeUnit", "followed_of", "time_title"]
 
 
 _RECORDING = "the recording"
 #: After any run.
 _NEVER_NS = 2**62
+#: The least lengths, in seconds, of an axis of time in seconds and in milliseconds.
+_LEAST_S, _LEAST_MS = 0.01, 0.001
 
 
 def followed_of(source: RunSource, policies: Policies | None = None) -> dict[str, Followed]:
@@ -53,11 +56,41 @@ def followed_of(source: RunSource, policies: Policies | None = None) -> dict[str
     return found
 
 
-def time_title(runs: Iterable[tuple[Mapping[str, Followed], int]] = ()) -> str:
+class TimeUnit(NamedTuple):
+    """How an axis of time is numbered: from an instant in seconds on, in a unit of which a second
+    has so many. Of short times the numbers would have many digits, all but the last ones the same.
+    """
+
+    since_s: float
+    per_s: float
+    title: str
+
+    @classmethod
+    def of(cls, window: tuple[float, float]) -> TimeUnit:
+        """That of an axis that shows a window, in seconds."""
+        span = window[1] - window[0]
+        if span >= _LEAST_S:
+            return cls(0.0, 1.0, "")
+        digits = math.floor(-math.log10(span))
+        since = math.floor(round(window[0] * 10**digits, 6)) / 10**digits
+        per_s, unit = (1e3, "ms") if span >= _LEAST_MS else (1e6, "\u00b5s")
+        return cls(since, per_s, f"Time after {since:.12g} s ({unit})")
+
+    def text(self, at_s: float) -> str:
+        """The number of an instant."""
+        return f"{(at_s - self.since_s) * self.per_s:.6g}"
+
+
+def time_title(
+    runs: Iterable[tuple[Mapping[str, Followed], int]] = (),
+    window: tuple[float, float] = (0.0, math.inf),
+) -> str:
     """Return the title of the axis of time of runs, each with its recordings and its end: if all of
     them begin in the same instant of their only recording, or repeat the same part of it, the title
-    says which.
+    says which. Of a short window it says since when, and in which unit, the axis is numbered.
     """
+    if short := TimeUnit.of(window).title:
+        return short
     titles = {_title(recorded, end_ns) for recorded, end_ns in runs}
     return titles.pop() if len(titles) == 1 else "Time (s)"
 

@@ -93,6 +93,7 @@ def scale_of(axes: Axes, panel: Panel, yscale: str | None, above: float) -> None
     """
     from matplotlib.ticker import MaxNLocator
 
+    panel = panel.of or panel
     least = least_of(panel, yscale)
     if panel.unit in _COUNTED and least is None:
         # There is no object 2.5.
@@ -120,6 +121,7 @@ def end_of_axis(panel: Panel, yscale: str | None, above: float) -> float:
     """Where an axis of values ends that has room for rows of marks `above` these, a share of its
     height.
     """
+    panel = panel.of or panel
     least = least_of(panel, yscale)
     most, behind = _tops(panel)
     if least is None:
@@ -136,6 +138,7 @@ def least_of(panel: Panel, yscale: str | None) -> float | None:
     """Where the axis of values begins if it is logarithmic, as is asked for or as the values need
     it; otherwise None. A panel keeps it.
     """
+    panel = panel.of or panel
     if yscale not in panel.least_by_scale:
         panel.least_by_scale[yscale] = _least_of(panel, yscale)
     return panel.least_by_scale[yscale]
@@ -214,6 +217,7 @@ def _is_unused(panel: Panel) -> bool:
 
 def _tops(panel: Panel) -> tuple[float, float]:
     """The largest value of the lines of a panel, and of the areas behind them."""
+    panel = panel.of or panel
 
     def top(curves: Sequence[Curve]) -> float:
         # The ends of bars and stalls are times.

@@ -35,6 +35,7 @@ from midflight.plot.common.style import (
     usually,
     wrapped,
 )
+from midflight.plot.over_time.apart import HIGH, line_by_line
 from midflight.plot.over_time.band import (
     band_height,
     draw_band,
@@ -299,21 +300,6 @@ def _without_repeated_marks(
     return replace(panel, curves=[one for one, mark in each if not (mark and one.look in looks)])
 
 
-def _line_by_line(panel: Panel) -> list[Panel]:
-    """A panel of bars as one for each of its lines, in which those of other lines would hide what
-    is behind them; other panels.
-    """
-    looks = list(dict.fromkeys(one.look for one in panel.curves if one.draw == "bars"))
-    found: list[Panel] = []
-    for look in looks if len(looks) > 1 else ():
-        mine = [one for one in panel.curves if one.look == look]
-        name = next(one.label for one in mine if one.draw == "bars")
-        # What is said of all stands above the first one.
-        detail = "" if found else panel.detail
-        found.append(replace(panel, curves=mine, detail=detail, line=name))
-    return found or [panel]
-
-
 def _entitled(panel: Panel) -> Panel:
     """A panel with bands whose title names these if no text above does: an area that fills the axis
     of a queue would look like that of a rate.
@@ -415,7 +401,7 @@ def _figure(
     shown_flows = {flow.flow for one in runs for flow in one.flows}
     if len(runs) > 1 and len(shown_flows) == 1 < len(without_requests(runs[0].setup)):
         lacks.append(f"flow {runs[0].flows[0].flow}")
-    panels = [one for panel in panels if panel.curves for one in _line_by_line(panel)]
+    panels = [panel for panel in panels if panel.curves]
     count = sum(len(one.flows) for one in runs)
     several = count > 1
     same = repeated_lines(runs)
@@ -434,7 +420,18 @@ def _figure(
     width, _ = size_in(size, (PAGE_IN, 1.0))
     room = Room(max(0.5, width - 0.65), window)
     room = replace(room, edges=_edges(runs, room))
-    panels = [without_short_stalls(without_many(panel, room, count), room) for panel in panels]
+    panels = [
+        one
+        for panel in panels
+        for one in line_by_line(
+            panel, runs, same, room.width_in, is_log=least_of(panel, _scale(panel)) is not None
+        )
+    ]
+    highs = [HIGH if one.line else 1.0 for one in panels]
+    panels = [
+        without_short_stalls(without_many(one, room, 1 if one.line else count), room)
+        for one in panels
+    ]
     panels = [without_overlaps(without_teeth(panel, room), room) for panel in panels]
     looks = [look for run in runs for look in run.looks]
     rows_in: list[dict[int, float]] = []
@@ -442,30 +439,34 @@ def _figure(
     told: list[bool] = []
     off: list[list[Peak]] = []
     tops: list[float] = []
-    for panel in panels:
+    for panel, high in zip(panels, highs, strict=True):
         has_gaps = len(each) > 1 and (count <= MOST_ROWS or panel.are_marks_asked)
         with_gaps = [run for run in each if has_gaps and run.labels[0] not in same]
-        rows_in.append(rows_of(panel, with_gaps, looks))
+        rows_in.append(_rows_of(panel, with_gaps, looks, high))
         top = _asked_top(panel) or end_of_axis(panel, _scale(panel), 0.0)
         off.append(peaks_off(panel, top, room))
         tops.append(top)
-        own: Any = {"off": off[-1], "others": () if heads else lacks}
+        # What is true of panels with one axis is said above the first.
+        is_next = panel.of is not None and any(panel.of is one.of for one in panels[: len(heads)])
+        own: Any = {"off": off[-1], "others": () if heads else lacks, "is_next": is_next}
         causes, has_numbers = causes_of_losses(panel, rows_in[-1], width)
+        causes = "" if is_next else causes
         head, is_told = _head(panel, room, _scale(panel), stretches, causes=causes, **own)
         heads.append(head)
         told.append(is_told and has_numbers)
     written = sum(len(one.splitlines()) for one in heads)
     written += has_band and len(names_above(each, room)) > 0
-    usual = band_in + PANEL_IN * len(panels) + _LINE_IN * written + _AROUND_IN
+    written += sum(bool(panel.line) and not head for panel, head in zip(panels, heads, strict=True))
+    usual = band_in + PANEL_IN * sum(highs) + _LINE_IN * written + _AROUND_IN
     width, height = size_in(size, (PAGE_IN, usual))
     with style():
         from matplotlib.figure import Figure
 
         figure = Figure(figsize=(width, height))
         # The band is as high as its letters, however high the figure is.
-        rest = (height - _AROUND_IN - band_in) / max(1, len(panels))
-        panel_pt = 72 * max(0.2, rest - _LINE_IN * written / max(1, len(panels)))
-        ratios = [band_in] * has_band + [max(0.2, rest)] * len(panels)
+        rest = (height - _AROUND_IN - band_in) / max(1.0, sum(highs))
+        usual_pt = 72 * max(0.2, rest - _LINE_IN * written / max(1.0, sum(highs)))
+        ratios = [band_in] * has_band + [max(0.2, rest) * high for high in highs]
         grid = figure.subplots(
             len(ratios), 1, sharex=True, squeeze=False, gridspec_kw={"height_ratios": ratios}
         )[:, 0]
@@ -490,23 +491,29 @@ def _figure(
         ]
         widths = widths_of(
             [
-                (_stroked(one, styles, same), least_of(panel, _scale(panel)) is not None)
+                (
+                    [] if one.line else _stroked(one, styles, same),
+                    least_of(panel, _scale(panel)) is not None,
+                )
                 for panel, one in zip(panels, parts, strict=True)
             ]
         )
         long_titles: list[Axes] = []
-        shown_in = zip(grid[has_band:], panels, parts, heads, told, rows_in, strict=True)
-        for axes, panel, drawn, head, are_told, rows in shown_in:
+        names = {label for run in runs for label in run.labels}
+        shown_in = zip(grid[has_band:], panels, parts, heads, told, rows_in, highs, strict=True)
+        for axes, panel, drawn, head, are_told, rows, high in shown_in:
             for number, one in enumerate(drawn.curves):
                 if one.in_row:
                     draw_in_row(axes, one, rows)
                     continue
                 # That of a link is told by its dashes, with its colour, or by the band.
                 marked = several and not (one.draw == "queue" and len(runs) == 1)
+                marked = marked and not panel.line
                 is_plain = one.look is None or (one.draw == "queue" and one.label in of_queues)
                 own = "-" if one.look is None or is_plain else look_of(one.look).line
+                # Alone it needs no dashes, in which short steps are not seen.
                 stroke = Stroke(
-                    own if one.look is None else styles.get(one.look, own),
+                    "-" if panel.line or one.look is None else styles.get(one.look, own),
                     widths.get(one.label, LINE_PT),
                     # Its markers are on the line that it repeats.
                     one.label in same and one.draw in STROKED,
@@ -514,7 +521,13 @@ def _figure(
                 how_line: Any = {"several": several, "marked": marked}
                 draw_curve(axes, one, room, number, stroke, **how_line)
             if len(each) > 1:
-                _draw_gaps(axes, each, room, rows)
+                mine = {one.label for one in panel.curves}
+                _draw_gaps(
+                    axes,
+                    [run for run in each if not panel.line or {*run.labels} & mine],
+                    room,
+                    rows,
+                )
             else:
                 _outages(axes, stretches, room)
                 draw_outages(axes, longest(runs).moments.outages, room)
@@ -522,37 +535,42 @@ def _figure(
             if rows:
                 draw_row_names(axes, panel, rows, are_told=are_told)
             axes.set_ylabel(panel.what)
-            axes.set_title(labelled(panel.line), loc="left", fontsize=SMALL_PT, pad=2)
+            axes.set_title(panel.line, loc="left", fontsize=SMALL_PT, pad=2)
             scale_of(axes, panel, _scale(panel), share_above(rows))
-            if rows and not title_below_rows(axes, share_above(rows), panel_pt):
+            below: Any = (share_above(rows), usual_pt * high)
+            if (rows or panel.line) and not title_below_rows(axes, *below):
                 long_titles.append(axes)
             axes.set_title(
                 head, loc="right", fontsize=SMALL_PT, color="0.35", pad=2, parse_math=False
             )
             handles, labels = axes.get_legend_handles_labels()
             for handle, label in zip(handles, labels, strict=True):
-                entries.setdefault(label, handle)
+                # A line that is alone has its name above it.
+                if not (panel.line and label in names):
+                    entries.setdefault(label, handle)
         named = [(one.kind, axes) for one, axes in zip(panels, grid[has_band:], strict=True)]
         # Objects are listed from above.
+        each_in = zip(named, panels, rows_in, highs, strict=True)
         above = {
-            axes: _share_above(panel, rows, panel_pt) if panel.kind != "objects" else 0.0
-            for (_, axes), panel, rows in zip(named, panels, rows_in, strict=True)
+            axes: _share_above(panel, rows, usual_pt * high) if panel.kind != "objects" else 0.0
+            for (_, axes), panel, rows, high in each_in
         }
         choose_ends(named, above)
-        for axes, share in above.items():
-            draw_whole_markers(axes, panel_pt)
+        for (axes, share), high in zip(above.items(), highs, strict=True):
+            draw_whole_markers(axes, usual_pt * high)
             end_below_rows(axes, share)
-        grid[-1].set_xlabel(time_title((run.recorded, run.end_ns) for run in runs))
+        grid[-1].set_xlabel(time_title(((run.recorded, run.end_ns) for run in runs), window))
         figure.align_ylabels(grid[has_band:])
         for axes in long_titles:
             clear_of_counts(axes)
         # Flows may have only marks: those of a queue.
+        alone = {one.label for panel in panels if panel.line for one in panel.curves}
         marked_looks = {one.look for panel in panels for one in panel.curves if one.in_row}
         only_marked = {
             label: line_sample(look)
             for run in runs
             for label, look in zip(run.labels, run.looks, strict=True)
-            if look in marked_looks and label not in entries and label not in same
+            if look in marked_looks and label not in {*entries, *alone} and label not in same
         }
         entries = only_marked | entries
         # The lines come first, then what their marks are.
@@ -663,6 +681,20 @@ def _draw_gaps(
                 axes.axvline(at, color=look.colour, **how)
 
 
+def _rows_of(
+    panel: Panel, gaps: Sequence[WatchedRun], looks: Sequence[int], high: float
+) -> dict[int, float]:
+    """The rows of marks of a panel, which is so many times as `high` as others. Panels of the lines
+    of one have a row each if one of them does: they have the same axis.
+    """
+    if panel.of is None or panel.kind == "objects":
+        return rows_of(panel, gaps, looks, high)
+    if not rows_of(panel.of, gaps, looks):
+        return {}
+    first = next(one.look for one in panel.curves if one.look is not None and is_stroked(one))
+    return {first: 1 - row_height(1, high) / 2}
+
+
 def _head(
     panel: Panel,
     room: Room,
@@ -672,19 +704,20 @@ def _head(
     others: Sequence[str],
     off: Sequence[Peak],
     causes: str,
+    is_next: bool,
 ) -> tuple[str, bool]:
     """The text above a panel: the lines of this and other panels without values, then the meaning
     of its values, what is above the axis, links that are too slow for it, and causes of losses if
     there is room; whether it has these.
     """
     is_log = least_of(panel, yscale) is not None
-    above = "" if is_log else off_scale(panel, _asked_top(panel))
+    above = "" if is_log or is_next else off_scale(panel, _asked_top(panel))
     # Its axis names the panel.
     lacks = (one.removeprefix(f"{panel.kind}: ") for one in panel.lacks)
     detail = labelled(panel.detail)
-    slow = labelled(slow_links(panel, yscale, stretches, _asked_top(panel)))
+    slow = "" if is_next else labelled(slow_links(panel, yscale, stretches, _asked_top(panel)))
     own = "; ".join(filter(None, (detail, peak_words(panel, yscale, off), above, slow)))
-    width_pt = (room.width_in - 0.35) * 72
+    width_pt = (room.width_in - 0.35) * 72 - text_width(panel.line, SMALL_PT)
     with_causes = "; ".join(filter(None, (own, causes)))
     is_told = bool(captioned(causes)) and text_width(with_causes, SMALL_PT) <= width_pt
     own = with_causes if is_told else own

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from midflight.plot.common.labels import LABEL_PT
 from midflight.plot.common.style import labelled, text_width
+from midflight.plot.over_time.followed import TimeUnit
 from midflight.plot.over_time.history import NS_PER_S, Moment, Steps
 from midflight.plot.over_time.holes import Hole
 
@@ -254,10 +255,13 @@ def seen_holes(holes: Iterable[Hole], room: Room) -> list[tuple[float, float]]:
 
 def show_time(axes: Axes, window: tuple[float, float]) -> None:
     """Let an axis of time show this window, in seconds, with ticks at 1, 2, 5, 10, ..."""
-    from matplotlib.ticker import MaxNLocator
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     axes.set_xlim(*window)
     axes.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10]))
+    unit = TimeUnit.of(window)
+    if unit.title:
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda at, _: unit.text(at)))
 
 
 def draw_holes(axes: Axes, holes: Iterable[Hole], room: Room) -> None:

@@ -246,7 +246,7 @@ def run_figure(
                 raised = ScaledTranslation(0, 1.3 * _TITLE_PT / 72, figure.dpi_scale_trans)
                 drawn.set_transform(drawn.get_transform() + raised)
         for axes, one in zip(grid[-1], runs, strict=True):
-            axes.set_xlabel(time_title([(one.recorded, one.end_ns)]))
+            axes.set_xlabel(time_title([(one.recorded, one.end_ns)], room.window))
         for row in grid:
             figure.align_ylabels(row[0])
         figure.align_ylabels(grid[:, 0])

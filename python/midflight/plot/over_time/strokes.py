@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -49,11 +48,10 @@ _ROW, _ROWS = 0.085, 0.34
 #: How far below a frame they begin.
 _BELOW_FRAME = 0.025
 #: What timeouts are counted as.
-_TIMEOUTS = "timeouts"
 #: What the rows of marks are counted as, and the size of these letters.
 _COUNTED: Sequence[tuple[Sequence[Draw], str]] = (
     (GROUPS["losses"], "lost"),
-    (TIMEOUTS, _TIMEOUTS),
+    (TIMEOUTS, "timeouts"),
     (GROUPS["acks"], "ACKs lost"),
     (GROUPS["ecn"], "marked"),
     (GROUPS["retransmissions"], "sent again"),
@@ -65,14 +63,9 @@ _COUNT_PT = 7.0
 #: The group of these, and how far from them the title of an axis is in points.
 _COUNTS, _FROM_COUNTS_PT = "counts", 2.0
 #: They take no more than this share of the figure's width: whether parts are told apart, and named,
-#: and how timeouts that have fewer marks are called, in the order in which this is tried.
+#: in the order in which this is tried.
 _MOST_OF_WIDTH = 0.16
-_FORMS: Sequence[tuple[bool, bool, str]] = (
-    (True, True, "{text} in {marks}"),
-    (True, True, "{text}"),
-    (True, False, "{text}"),
-    (False, False, "{text}"),
-)
+_FORMS = ((True, True), (True, False), (False, False))
 #: So few dots are no band.
 _FEW_DOTS = 300
 #: The band of a black line.
@@ -269,11 +262,14 @@ def _mark(event: Event, colour: str | None) -> dict[str, Any]:
 
 
 def rows_of(
-    panel: Panel, gaps: Sequence[WatchedRun] = (), legend: Sequence[int] = ()
+    panel: Panel,
+    gaps: Sequence[WatchedRun] = (),
+    legend: Sequence[int] = (),
+    high: float = 1.0,
 ) -> dict[int, float]:
     """The heights, as shares of the panel's, of the rows of marks above the lines: by the look of a
     line where there are several, in the order of those of the legend, by the kind of the mark for a
-    single one. Runs with gaps have rows for them.
+    single line. Runs with gaps have rows for them. The panel is so many times as `high` as others.
     """
     marks = [one for one in panel.curves if one.in_row]
     looks = {one.look for one in marks if one.look is not None}
@@ -283,7 +279,7 @@ def rows_of(
     rows = [one for one in order if one is not None and one in looks]
     if not rows:
         rows = sorted({_row_of(one) for one in marks if one.draw in (*EVENTS, "stalled")})
-    height = row_height(len(rows))
+    height = row_height(len(rows), high)
     # A frame would cut the marks of the first row.
     below = _BELOW_FRAME if is_paper() else 0.0
     return {row: 1 - below - height * (place + 0.5) for place, row in enumerate(rows)}
@@ -341,8 +337,8 @@ def _texts_of_rows(
 ) -> dict[int, str]:
     """What stands beside each row of marks in a figure so wide, in the longest form that fits."""
     texts: dict[int, str] = {}
-    for are_apart, are_named, merged in _FORMS:
-        how: Any = {"are_apart": are_apart, "are_named": are_named, "merged": merged}
+    for are_apart, are_named in _FORMS:
+        how: Any = {"are_apart": are_apart, "are_named": are_named}
         how["are_told"] = are_told
         texts = {row: ", ".join(_counts(panel, row, **how)) for row in rows}
         if all(
@@ -406,11 +402,10 @@ def _row_of(one: Curve) -> int:
 
 
 def _counts(
-    panel: Panel, row: int, *, are_apart: bool, are_named: bool, merged: str, are_told: bool
+    panel: Panel, row: int, *, are_apart: bool, are_named: bool, are_told: bool
 ) -> Iterator[str]:
     """Yield how many events of each kind a row of marks is of, in the order of the legend, if some
-    row has several with their marks, or of all kinds with the same word; of `merged` timeouts, in
-    how many marks.
+    row has several with their marks, or of all kinds with the same word.
     """
     counted = [one for one in panel.curves if one.in_row and one.events]
     mine = [one for one in panel.curves if one.in_row and _row_of(one) == row]
@@ -431,12 +426,7 @@ def _counts(
             known = [(count, draw) for count, draw in zip(each, draws, strict=True) if count]
             shown = [f"{EVENTS[draw].sign} {count:,}".strip() for count, draw in known]
         called = word.removesuffix("s") if word == "stalls" and sum(each) == 1 else word
-        text, marks = f"{' + '.join(shown)} {called}", sum(len(one.time_s) for one in chain(*some))
-        if word == _TIMEOUTS and marks < sum(each):
-            # Nobody counts the marks of losses, which are many.
-            called = f"{marks} mark{'s' * (marks > 1)}"
-            text = merged.format(text=text, count=sum(each), marks=called)
-        yield text
+        yield f"{' + '.join(shown)} {called}"
 
 
 def line_sample(place: int) -> Any:
@@ -450,9 +440,11 @@ def line_sample(place: int) -> Any:
     return Line2D([], [], **how)
 
 
-def row_height(rows: int) -> float:
-    """The share of the height of a panel that each of so many rows of marks takes."""
-    return min(_ROW, _ROWS / max(1, rows))
+def row_height(rows: int, high: float = 1.0) -> float:
+    """The share of the height of a panel, which is so many times as `high` as others, that each of
+    so many rows of marks takes.
+    """
+    return min(_ROW / high, _ROWS / max(1, rows))
 
 
 def share_above(rows: Mapping[int, float]) -> float:

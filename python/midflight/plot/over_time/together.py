@@ -55,7 +55,7 @@ def widths_of(panels: Sequence[tuple[Sequence[Curve], bool]]) -> dict[str, float
     order = list(dict.fromkeys(one.label for lines, _ in panels for one in lines))
     group = {label: {label} for label in order}
     for lines, is_log in panels:
-        _, values = _at_same_instants(lines, is_log=is_log)
+        _, values = at_same_instants(lines, is_log=is_log)
         known = values[np.isfinite(values)]
         if len(lines) < 2 or not len(known):
             continue
@@ -75,12 +75,12 @@ def widths_of(panels: Sequence[tuple[Sequence[Curve], bool]]) -> dict[str, float
 
 def take_turns(lines: Sequence[Curve]) -> bool:
     """Whether hardly ever two of some lines have a value at the same time."""
-    _, values = _at_same_instants(lines, is_log=False)
+    _, values = at_same_instants(lines, is_log=False)
     there = np.isfinite(values).sum(axis=0)
     return bool(np.mean(there > 1) <= _BOTH) if len(there) else True
 
 
-def _at_same_instants(lines: Sequence[Curve], *, is_log: bool) -> tuple[Values, Values]:
+def at_same_instants(lines: Sequence[Curve], *, is_log: bool) -> tuple[Values, Values]:
     """Instants from the beginning of the first line to the end of the last, and the values of the
     lines there: a row for each, which is nan where the line has no value.
     """
