@@ -106,6 +106,7 @@ def _losses_and_queues(link: Mapping[str, Any], at: str, axes: Collection[str]) 
     drop-tail.
     """
     from midflight import _core
+    from midflight.plot.common.plain import loss_words
     from midflight.plot.results.axis import spaced
 
     disciplines = {one["name"] for one in _core.queue_disciplines()}
@@ -114,7 +115,11 @@ def _losses_and_queues(link: Mapping[str, Any], at: str, axes: Collection[str]) 
         kind, _, chance = str(side.get("loss") or "none").partition(" ")
         is_none = kind == "none" or (kind == "uniform" and float(chance.rstrip("% ") or 0) == 0)
         if not (is_none or replaced(f"{where}.loss", axes)):
-            loss = f"{spaced(chance)} loss" if kind == "uniform" else f"loss {kind} {chance}"
+            loss = (
+                f"{spaced(chance)} loss"
+                if kind == "uniform"
+                else f"loss {loss_words(side['loss'])}"
+            )
             values.append(f"{words}{loss}")
         queue = str(side.get("queue") or "")
         if queue.split(" ")[0] in disciplines and not replaced(f"{where}.queue", axes):

@@ -170,7 +170,7 @@ def sweep_report_html(
 
 def headed(cells: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
     """Return a table with axes and names by the words that figures have for them, and as many
-    decimals in all numbers of a column of results, but those that have no digit with these.
+    decimals in all numbers of a column of results; one without a digit then is "<0.001".
     """
     from midflight.plot.common.names import column_name
     from midflight.plot.common.style import labelled
@@ -199,9 +199,12 @@ def _decimals(cells: Iterable[str]) -> int:
 
 def _rounded(cells: Sequence[str], decimals: int) -> list[str]:
     def rounded(cell: str) -> str:
-        # No number and no digit that is not 0: it stays as it is in a terminal, but shorter.
-        if cell in _NO_NUMBER or (float(cell) and not round(float(cell), decimals)):
-            return cell if cell in _NO_NUMBER else f"{float(cell):.2g}"
+        if cell in _NO_NUMBER:
+            return cell
+        if float(cell) and not round(float(cell), decimals):
+            # It has no digit that is not 0.
+            least = f"{10.0**-decimals:.{decimals}f}"
+            return f"<{least}" if float(cell) > 0 else f">-{least}"
         # 0 has no sign.
         return f"{float(cell) + 0.0:.{decimals}f}"
 
@@ -471,7 +474,7 @@ def _maps(
         for where, one in found:
             # The caption and the names of the maps have the rows that are kept.
             pooled = pooled_words(columns, metric, {*sides, *one.by}, where)
-            remark = pooled[:1].upper() + pooled[1:]
+            remark = pooled.flows[:1].upper() + pooled.flows[1:]
             caption = f"{of}: medians." if "medians" in one.value_title else f"{of}."
             yield replace(one, colours=colours, remark=remark), caption
     if left_out := [*flows[most:], *left_out]:

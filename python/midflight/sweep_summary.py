@@ -10,6 +10,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -591,8 +592,11 @@ def finite(value: Any) -> Any:
 
 
 def number(value: float) -> str:
-    """Return a number with four digits, or a dash where there is none."""
-    return f"{value:.4g}" if math.isfinite(value) else "-"
+    """Return a number with four digits, without an exponent, or a dash where there is none."""
+    if not math.isfinite(value):
+        return "-"
+    # Less than a nanosecond, of seconds, is 0 but for rounding.
+    return f"{Decimal(f'{value:.4g}'):f}" if abs(value) >= 1e-9 else "0"
 
 
 def per_cent(ratio: float) -> str:

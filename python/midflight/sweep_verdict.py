@@ -402,13 +402,17 @@ def _several(found: Sequence[_First], way: Direction, where: _Where) -> str:
     # Those that are a good choice everywhere.
     every = dict.fromkeys(name for one in found for name in (*one.best, *one.others))
     good = [name for name in every if not any(name in {*one.others} - {*one.near} for one in found)]
-    bests = dict.fromkeys(one.best for one in won)
-    is_one = len(bests) == 1 and {*(best := next(iter(bests)))} <= {*good}
+    # Others may be as good as these at some combinations.
+    best = [name for name in won[0].best if all(name in one.best for one in won)] if won else []
+    is_one = bool(best) and {*best} <= {*good}
     if is_one:
         isolated = "are" if len(best) > 1 else "is"
+        ties = [one for one in won if len(one.best) > len(best)]
+        others = dict.fromkeys(name for one in ties for name in one.best if name not in best)
+        tied = f" ({len(ties)} of them with {_joined([*others])})" if ties else ""
         said = (
             f"best {isolated} {_joined(best)}: clearly the {way.best} in "
-            f"{_of_all(where.of(won), among)}, and clearly worse in none"
+            f"{_of_all(where.of(won), among)}{tied}, and clearly worse in none"
         )
     elif won:
         (name, count), *wins = where.each(won)

@@ -134,7 +134,7 @@ def test_nothing_is_said_of_the_times_in_fonts(
 
 
 def test_texts_above_figures_are_broken_evenly_and_the_only_flow_needs_no_legend() -> None:
-    text = "change of the mean and 95 % interval over 5 runs; pooled: instants"
+    text = "change of the mean and 95 % interval over 5 runs of several instants each"
     for width in (150.0, 220.0, 259.0):
         lines = balanced(text, 6.5, width).split("\n")
         assert len(lines) == len(wrapped(text, 6.5, width).split("\n"))

@@ -473,15 +473,15 @@ def test_figures_name_the_flows_that_they_take_together() -> None:
     }
     # Two flows of one scheme share its line, and two of different schemes do not.
     data = axis_data(columns, x="x", y="sent", by=["scheme"])
-    assert data.pooled == "flows film and get together"
+    assert data.pooled.flows == "flows film and get together"
     apart = {**columns, "scheme": ["sack"] * 4 + ["vho"] * 2}
-    assert axis_data(apart, x="x", y="sent", by=["scheme"]).pooled == ""
-    assert axis_data(columns, x="x", y="sent", by=["flow"]).pooled == ""
+    assert axis_data(apart, x="x", y="sent", by=["scheme"]).pooled.flows == ""
+    assert axis_data(columns, x="x", y="sent", by=["flow"]).pooled.flows == ""
     kept = {"flow": ["get"]}
-    assert axis_data(columns, x="x", y="sent", by=["scheme"], where=kept).pooled == ""
+    assert axis_data(columns, x="x", y="sent", by=["scheme"], where=kept).pooled.flows == ""
     columns["a.b"] = ["1"] * 6
     data = axis_data(columns, x="x", y="sent", by=["a.b"])
-    assert data.pooled == "flows film and get together"
+    assert data.pooled.flows == "flows film and get together"
     # Those that only carry requests do not count.
     assert data.lines[0].runs == [2, 2]
 

@@ -254,7 +254,7 @@ def test_what_a_figure_pools_is_named_with_its_instants(short: Path, kind: str) 
         assert "values of one-way delay of lte and instant" in said
         return
     gaps = "3 gaps, " if kind == "cdf" else ""
-    assert f"ooled: {gaps}2 one-way delays of lte, 3 instants" in said
+    assert f"over {gaps}2 one-way delays of lte, 3 instants" in said
 
 
 def test_lines_are_of_instants_if_the_sweep_keeps_them_apart(tmp_path: Path) -> None:
@@ -278,7 +278,7 @@ def test_what_each_run_is_averaged_over_is_named() -> None:
     columns = compared() | {"a.y": ["1", "1"]}
     for kind in ("interval", "heatmap"):
         how: Any = {"x": GAP, "y": "a.y", "value": "ratio", "samples": [AT, "seed"]}
-        words = "over 3 to 5 runs; pooled: instants"
+        words = "over 3 to 5 runs of several instants each"
         assert words in spread_of(columns, kind, **how).detail
         # Where the instants are the samples, they are named once.
         by_axes = columns | {"over": ["axes"] * 2}

@@ -362,13 +362,13 @@ def test_names_have_capitals_at_the_beginning_only() -> None:
         DELAY: ["1ms", "2ms"],
         "duration_ns": [1e9, 2e9],
     }
-    assert axis_data(columns, x="x", y="duration_ns").pooled == ("pooled: 2 one-way delays of lte")
+    assert axis_data(columns, x="x", y="duration_ns").pooled.axes == "2 one-way delays of lte"
     columns |= {"y": ["a", "a"], "z": ["c", "c"]}
     how: Any = {"x": "x", "y": "y", "value": "duration_ns"}
     kept = {"where": {"z": "c"}}
-    assert spread_of(columns, "heatmap", **how).remark == "Pooled: 2 one-way delays of lte"
+    assert spread_of(columns, "heatmap", **how).detail == "medians over 2 one-way delays of lte"
     remark = spread_of(columns, "heatmap", **how, **kept).remark
-    assert remark == "Z: c; pooled: 2 one-way delays of lte"
+    assert remark == "Z: c"
 
 
 def test_only_lines_whose_whiskers_cover_each_other_stand_side_by_side() -> None:

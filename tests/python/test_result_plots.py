@@ -148,7 +148,7 @@ def test_the_instants_of_a_run_are_one_sample() -> None:
     mean, half = mean_ci([10.0, 11.0, 12.0, 13.0])
     assert (row["mean"], row["high"]) == pytest.approx((mean, mean + half))
     assert (row["over"], row["samples"], row["values"]) == ("runs", 4, 12)
-    assert data.detail == ("mean and 95 % interval over 4 runs; pooled: 3 instants")
+    assert data.detail == "mean and 95 % interval over 4 runs of 3 instants each"
     said = [one.get_text() for one in spread_figure(data).axes[0].texts]
     assert said == [data.detail]
     # So it is in a table without digests, such as phases.csv, and by seeds.
@@ -180,7 +180,7 @@ def test_one_sample_has_no_interval_and_the_figure_says_why() -> None:
     # Each run is a line, and its instants are a sample of instants.
     assert [one["samples"] for one in rows] == [1, 1]
     assert all(np.isnan(one["low"]) for one in rows)
-    assert data.detail == ("mean; no interval, as each is of one run; pooled: 3 instants")
+    assert data.detail == "mean; no interval, as each is of one run of 3 instants"
     kept = {"run": "0", "handoffs.0.at": "1 s"}
     data, (row,) = interval_of(columns, where=kept)
     assert (row["mean"], row["samples"], row["values"]) == (10.0, 1, 1)
@@ -213,7 +213,7 @@ def test_a_map_says_what_it_keeps_and_what_it_takes_together(swept: Path) -> Non
     assert (axes.get_title(), axes.texts[-1].get_text()) == ("", "Scheme of download: sack")
     axes = spread_figure(spread_of(columns, "heatmap", **how), title="A").axes[0]
     said = axes.texts[-1].get_text()
-    assert (axes.get_title(), said) == ("A", "Pooled: 2 schemes of download; medians over 2 runs")
+    assert (axes.get_title(), said) == ("A", "medians over 2 schemes of download")
 
 
 def test_a_measure_of_an_application_is_missing_in_no_other_flow() -> None:
@@ -432,7 +432,7 @@ def test_what_is_pooled_is_said_in_each_figure(
         # The compared schemes have a map each, unless they are an axis.
         assert ("note: pooled" in capsys.readouterr().err) == (axis == scheme)
         shown = spread_of(columns, "heatmap", value="duration_ns", x=axis, y="seed")
-        assert f"ooled: 2 {other}" in shown.remark
+        assert f"medians over 2 {other}" in shown.detail
     assert main([*words, "duration_ns", "--x", gap, "--by", "flow"]) == 0
     # The compared schemes have lines beside those that are asked for.
     said = capsys.readouterr().err
@@ -519,7 +519,7 @@ def test_schemes_on_an_axis_have_their_looks_and_no_legend(kind: str) -> None:
 def test_a_figure_says_what_it_pools_of_the_rows_that_are_kept(swept: Path) -> None:
     scheme, gap = "flows.download.scheme", "handoffs.0.gap"
     columns = read_columns(swept, "duration_ns")
-    behind = {False: "over 6 runs; pooled: 2 gaps", True: "over 3 runs"}
+    behind = {False: "over 6 runs of 2 gaps", True: "over 3 runs"}
     how: Any = {"value": "duration_ns"}
     for is_kept, words in behind.items():
         where = {gap: "1s"} if is_kept else {}
@@ -532,10 +532,11 @@ def test_a_figure_says_what_it_pools_of_the_rows_that_are_kept(swept: Path) -> N
         assert boxes == f"boxes 25 to 75 % and whiskers 5 to 95 % {words}"
         means = spread_of(columns, "interval", x=scheme, where=where, **how).detail
         # Of each run the gaps are averaged, and seeds are runs.
-        assert means == "mean and 95 % interval over 3 runs" + "; pooled: 2 gaps" * (not is_kept)
+        each = "" if is_kept else " of 2 gaps each"
+        assert means == f"mean and 95 % interval over 3 runs{each}"
         one = spread_of(columns, "heatmap", x=scheme, y="flow", where=where, **how)
-        assert one.detail == f"medians {words.partition(';')[0]}"
-        assert ("Pooled: 2 gaps" in one.remark) == (not is_kept)
+        assert one.detail == f"medians {words}"
+        assert "gaps" not in one.remark
 
 
 def test_an_axis_that_changes_with_a_shown_one_is_not_pooled() -> None:

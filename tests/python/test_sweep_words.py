@@ -12,11 +12,12 @@ import pytest
 
 from midflight import Scenario, Sweep
 from midflight.cli import main
+from midflight.plot.common.plain import loss_words, usual_of_axes
 from midflight.plot.results.compared import is_unsure
 from midflight.simulated import replaced, simulated_words
-from midflight.sweep_report import sweep_heading, sweep_report_html
+from midflight.sweep_report import headed, sweep_heading, sweep_report_html
 from midflight.sweep_results import METRICS, compare, groups, is_negligible, is_no_chance
-from midflight.sweep_summary import Summary, per_cent
+from midflight.sweep_summary import Summary, number, per_cent
 from midflight.sweep_verdict import _best, _First, _is_ahead, best_lines
 from midflight.sweep_where import where_words
 from midflight.sweep_words import change_lines, direction_of
@@ -193,6 +194,30 @@ def test_some_of_the_best_ones_may_be_first_without_the_others() -> None:
         "best are A and B: clearly the fastest in 1 of 2 combinations, and clearly worse in none; "
         "A has the lowest mean in 1, but not clearly"
     )
+
+
+def test_one_that_is_best_everywhere_is_best_where_others_are_as_good() -> None:
+    found = [_First(("A", "B"), (), ("C",)), _First(("A",), (), ("B", "C"))]
+    said = _best(found, direction_of("duration_ns"), has_intervals=True)
+    words = "clearly the fastest in 2 of 2 combinations (1 of them with B)"
+    assert said == f"best is A: {words}, and clearly worse in none"
+
+
+def test_numbers_of_tables_have_no_exponents() -> None:
+    assert [number(one) for one in (4.4e-05, 0.27531, 1234567.0, 2e-17)] == [
+        *("0.000044", "0.2753"),
+        *("1235000", "0"),
+    ]
+    assert [line[0] for line in headed([["median"], ["0.000044"], ["1.27531"], ["-0.00001"]])] == [
+        *("median", "<0.001"),
+        *("1.275", ">-0.001"),
+    ]
+    gilbert = "gilbert 1s 0.1% 100ms 10% 50%"
+    assert loss_words(gilbert) == "gilbert 0.1 % for 1 s / 10 % for 100 ms"
+    assert loss_words("burst 0.5% 3") == "burst 0.5% 3"
+    # Those that only the chance of a change tells apart stay as they are.
+    axes = {"links.a.loss": [gilbert, gilbert.replace("50%", "20%")]}
+    assert usual_of_axes({"links": {}, "flows": {}}, axes).get(gilbert) is None
 
 
 def test_values_that_are_the_same_are_first_together() -> None:

@@ -13,6 +13,7 @@ from midflight.unmet import handoff_words
 
 __all__ = [
     "control_of_question",
+    "loss_words",
     "plain_control",
     "plain_labels",
     "stack_labels",
@@ -28,6 +29,8 @@ _PLAIN, _CONTROL = "sack", "congestion"
 _OF_COUNTED = "all_new_ns"
 #: The measurements whose names do not say since when.
 _AFTER = ("first_new_ns", _OF_COUNTED)
+#: The times and losses of the two states of a link.
+_OF_STATES = 4
 #: Congestion controls that nobody would expect by that name, by the profile.
 _CONTROLS = {"linux": "CUBIC"}
 #: Other keys of a scenario on which it depends.
@@ -190,11 +193,35 @@ def _sender(
     return f"{name} ({control})" if control else name
 
 
+def loss_words(loss: str) -> str:
+    """Return what losses of a link are in words, of two states what each is, as in "gilbert 0.1 %
+    for 1 s / 10 % for 100 ms"; others as they are.
+    """
+    from midflight.plot.results.axis import spaced
+
+    kind, *values = loss.split()
+    if kind != "gilbert" or len(values) < _OF_STATES:
+        return loss
+    good_time, good, bad_time, bad = map(spaced, values[:_OF_STATES])
+    return f"{kind} {good} for {good_time} / {bad} for {bad_time}"
+
+
+def _loss_labels(axes: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """The words for the losses of links, where they tell the values of an axis apart."""
+    found: dict[str, str] = {}
+    for key, values in axes.items():
+        words = {one: loss_words(one) for one in values} if key.endswith(".loss") else {}
+        if len({*words.values()}) == len(words):
+            found |= {one: said for one, said in words.items() if said != one}
+    return found
+
+
 def usual_of_axes(scenario: Mapping[str, Any], axes: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Return the labels of stacks, and of flows that are tables, among the axes of runs of a
-    scenario in its canonical form, and of these axes and those of handoffs and changes.
+    """Return the labels of stacks, of flows that are tables, and of losses, among the axes of runs
+    of a scenario in its canonical form, and of these axes and those of handoffs and changes.
     """
     return {
+        **_loss_labels(axes),
         **stack_labels(scenario, axes),
         **table_titles(axes),
         **handoff_labels(scenario, axes),

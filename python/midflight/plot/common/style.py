@@ -318,7 +318,7 @@ def short_label(name: str) -> str:
 
 #: A quantity that a user wrote without a space before its unit.
 _QUANTITY = re.compile(
-    r"(?<![\w.+/-])(\d+(?:\.\d+)?)((?:[kMG]?bit/s|[kMG]?B|[mun]?s|min|h)(?![\w/-]))"
+    r"(?<![\w.+/-])(\d+(?:\.\d+)?)((?:[kMG]?bit/s|[kMG]?B|[mun]?s|min|h|%)(?![\w/-]))"
 )
 
 

@@ -70,7 +70,7 @@ from midflight.plot.results.medians import (
     quartiles_over,
 )
 from midflight.plot.results.panel_grid import Grid
-from midflight.plot.results.pooled import pooled_words
+from midflight.plot.results.pooled import NONE_POOLED, Pooled, pooled_words
 from midflight.plot.results.rows import (
     compared_name,
     counted_as,
@@ -175,7 +175,7 @@ class AxisData:
     #: What the values at each point are: "runs" or "values".
     counted: str = "values"
     #: The axes that are pooled, and the flows that were done before the handoff, in words.
-    pooled: str = ""
+    pooled: Pooled = NONE_POOLED
     early: str = ""
     #: What rows are kept by, in words, and as a table has it.
     remark: str = ""
@@ -715,7 +715,7 @@ def _detail(data: AxisData, *, is_seen: bool) -> str:
     if is_spread:
         counts = [runs for line in data.lines for runs in line.runs]
         what = "medians and quartiles" if is_seen else "medians"
-        words.append(f"{what} {over_words(counts, data.counted)}")
+        words.append(f"{what} {over_words(counts, data.counted, data.pooled)}")
     if any(math.isinf(point.q3) for point in points):
         runs = "25 % of the runs or more" if is_spread else "runs"
         words.append(f"arrows: {runs} did not finish")
@@ -727,7 +727,7 @@ def _detail(data: AxisData, *, is_seen: bool) -> str:
     words.append(counted_words(lost, is_time=data.measure[0].endswith("_ns")))
     if schemes_apart(data.axis[0], data.categories, data.lines):
         words[:0] = line_named_by(data.lines[0].label, data.x_title)
-    return "; ".join(filter(None, [*words, data.pooled, data.early]))
+    return "; ".join(filter(None, [*words, data.pooled.flows, data.early]))
 
 
 def axis_rows(data: AxisData) -> Iterator[Sequence[object]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from midflight.plot.results.pooled import Pooled
 from midflight.plot.results.rows import over_words
 from midflight.plot.results.spread_data import Spread, known_of, quantiles_of
 
@@ -23,9 +24,9 @@ def has_no_boxes(data: Spread) -> bool:
     return not any(math.isfinite(one) for values in cells for one in quantiles_of(data, values))
 
 
-def box_words(data: Spread, counted: str, missing: str) -> str:
+def box_words(data: Spread, counted: str, missing: str, pooled: Pooled) -> str:
     """What the marks of boxes are, of how many runs or values, and those of equal values; what is
-    said of `missing` runs; and what arrows are.
+    said of `missing` runs; what arrows are; and what is `pooled`.
     """
     every = [values for group in data.groups for values in group.values]
     cells = [values if data.is_time else known_of(values) for values in every]
@@ -39,13 +40,15 @@ def box_words(data: Spread, counted: str, missing: str) -> str:
         arrows = ""
     elif all(alike):
         marks = "no boxes, as the runs of each are alike"
+        marks += f" ({over_words(map(len, cells), counted, pooled)})" if pooled.axes else ""
     else:
-        marks = f"{_BOXES} {over_words(map(len, cells), counted)}"
+        marks = f"{_BOXES} {over_words(map(len, cells), counted, pooled)}"
         marks += f", {_ALIKE}" if any(alike) else ""
         arrows = _arrow_words(boxes)
     # Of fewer runs that do not finish no whisker is endless.
     has_arrows = any(math.isinf(one[4]) for one in boxes)
-    return "; ".join(filter(None, (marks, missing, arrows if has_arrows else "")))
+    words = (marks, missing, arrows if has_arrows else "", pooled.flows)
+    return "; ".join(filter(None, words))
 
 
 def _arrow_words(boxes: Sequence[Sequence[float]]) -> str:

@@ -79,7 +79,7 @@ from midflight.plot.results.rows import (
     over_words,
     text_of,
 )
-from midflight.plot.results.samples import averaged_words, interval_words
+from midflight.plot.results.samples import averaged_axes, interval_words
 from midflight.plot.results.scales import log_title
 from midflight.plot.results.spread_data import Group, Spread, known_of, median_of, side_by_side
 from midflight.plot.results.tables import Columns
@@ -166,7 +166,7 @@ def heatmap_of(
         sides.append(_Side(places, names, (name, unit), compared_name(name, columns)))
     counted = counted_as(columns, rows, {x, y, *by})
     pooled = pooled_words(columns, value, {x, y, *by}, kept, counted=counted, rows=rows)
-    words: dict[str, Any] = {"remark": kept_words(columns, {x, y, *by}, kept, pooled)}
+    words: dict[str, Any] = {"remark": kept_words(columns, {x, y, *by}, kept, pooled.flows)}
     words["where"] = kept_text(kept)
     unsure: Sequence[int] = ()
     has_arrows = False
@@ -191,12 +191,10 @@ def heatmap_of(
             LEAST_WORDS * any(is_small(columns, row) for row in rows),
         )
         words["unsure"] = " or ".join(filter(None, none))
-        means = interval_words(MEANS[value], over, counts, samples, "") if any(counts) else ""
-        each = (
-            means,
-            averaged_words(over, samples, each_count),
-            left_out_words(columns, [*rows, *found_rows.early]),
-        )
+        averaged = averaged_axes(over, samples, each_count)
+        how: Any = {"shown": "", "averaged": averaged}
+        means = interval_words(MEANS[value], over, counts, samples, **how) if any(counts) else ""
+        each = (means, left_out_words(columns, [*rows, *found_rows.early]))
         words["detail"] = "; ".join(filter(None, each))
     else:
         lost: dict[str, int] = {}
@@ -208,7 +206,7 @@ def heatmap_of(
         unfinished = counted_words(lost, is_time=value.endswith("_ns"))
         cells = Counter(tuple(text_of(columns[name][row]) for name in (x, y, *by)) for row in rows)
         is_one = max(cells.values(), default=0) < 2
-        medians = "" if is_one else f"medians {over_words(cells.values(), counted)}"
+        medians = "" if is_one else f"medians {over_words(cells.values(), counted, pooled)}"
         words["detail"] = "; ".join(filter(None, (medians, unfinished, early)))
         if found_rows.early:
             words["empty"] = f"flows {done_early_in(columns, value)}"

@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from math import prod
+from typing import Any, NamedTuple
 
 from midflight.plot.common.names import plural_name
 from midflight.plot.results.rows import is_key, measured_flows, rows_of
 from midflight.plot.results.tables import Columns
 from midflight.sweep_results import SEED, is_sample
 
-__all__ = ["axes_of", "pooled_axes", "pooled_flows", "pooled_words"]
+__all__ = ["NONE_POOLED", "Pooled", "axes_of", "pooled_axes", "pooled_flows", "pooled_words"]
 
 #: Flows that are taken together are named up to this number.
 _MOST_FLOWS = 3
+
+
+class Pooled(NamedTuple):
+    """The axes that a figure pools in words, "6 instants", the number of combinations of their
+    values at a point, and the flows that it takes together.
+    """
+
+    axes: str = ""
+    number: int = 0
+    flows: str = ""
+
+
+#: Of a figure that pools nothing.
+NONE_POOLED = Pooled()
 
 
 def axes_of(columns: Columns) -> list[str]:
@@ -71,20 +86,18 @@ def pooled_words(
     *,
     counted: str = "",
     rows: Sequence[int] | None = None,
-) -> str:
-    """The note of a figure on axes and flows that it pools in the rows that are kept. Seeds are not
+) -> Pooled:
+    """What a figure says of axes and flows that it pools in the rows that are kept. Seeds are not
     named if their runs are `counted`.
     """
     pooled = pooled_axes(columns, measured, shown, kept, with_samples=True, rows=rows)
     pooled = [one for one in pooled if not (counted == "runs" and one[0] == SEED)]
     named = [f"{count} {plural_name(name)}" for name, count in pooled]
-    words = [f"pooled: {', '.join(named)}"] if named else []
     flows = pooled_flows(columns, measured, shown, kept, rows=rows)
+    together = f"flows {' and '.join(flows)} together" if len(flows) > 1 else ""
     if len(flows) > _MOST_FLOWS:
-        words.append(f"{len(flows)} flows together")
-    elif len(flows) > 1:
-        words.append(f"flows {' and '.join(flows)} together")
-    return "; ".join(words)
+        together = f"{len(flows)} flows together"
+    return Pooled(", ".join(named), prod(count for _, count in pooled), together)
 
 
 def pooled_flows(

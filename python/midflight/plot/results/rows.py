@@ -9,7 +9,7 @@ many flows these are.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from midflight.plot.common.names import column_name
 from midflight.plot.results.tables import Columns
@@ -18,6 +18,9 @@ from midflight.refusal import refusal
 from midflight.run_tables import is_requests
 from midflight.sweep_results import SEED, WORKLOAD_OF
 from midflight.unmet import MET, WHICH, done_early
+
+if TYPE_CHECKING:
+    from midflight.plot.results.pooled import Pooled
 
 __all__ = [
     "Rows",
@@ -133,9 +136,15 @@ def counted_as(columns: Columns, rows: Sequence[int], apart: Collection[str | No
     return "runs" if len(each) == len(rows) else "values"
 
 
-def over_words(counts: Iterable[int], counted: str) -> str:
-    """Return how many runs, values or other samples are behind each point: "over 3 to 5 runs"."""
+def over_words(counts: Iterable[int], counted: str, pooled: Pooled | None = None) -> str:
+    """Return how many runs, values or other samples are behind each point: "over 3 to 5 runs", and
+    what is pooled in them: "over 30 runs of 6 instants", or "over 6 instants" if each has one.
+    """
     some = [count for count in counts if count > 0]
+    if pooled is not None and pooled.axes:
+        if {*some} == {pooled.number}:
+            return f"over {pooled.axes}"
+        return f"{over_words(some, counted)} of {pooled.axes}"
     least, most = min(some, default=0), max(some, default=0)
     number = f"{most}" if least == most else f"{least} to {most}"
     return f"over {number} {counted.removesuffix('s') if most == 1 else counted}"

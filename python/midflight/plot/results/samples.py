@@ -15,7 +15,7 @@ from midflight.plot.results.rows import over_words, text_of
 from midflight.plot.results.tables import Columns
 from midflight.sweep_results import SEED, Chance, sample_places
 
-__all__ = ["averaged_words", "interval_words", "sampling"]
+__all__ = ["averaged_axes", "interval_words", "sampling"]
 
 
 @dataclass(frozen=True)
@@ -63,25 +63,29 @@ def interval_words(
     counts: Sequence[int],
     axes: Sequence[str] = (),
     shown: str = " and 95 % interval",
+    averaged: str = "",
 ) -> str:
     """Return what the marks of intervals are.
 
     `what` is "mean" or the like, `counts` are the numbers of samples at the points, `axes` those
-    whose values are the samples, as far as they are known, and `shown` is what is drawn beside it.
+    whose values are the samples, as far as they are known, `shown` is what is drawn beside it, and
+    each sample is the mean of what is `averaged`.
     """
     some = [count for count in counts if count > 0]
     if not some:
         return what
     one = {"runs": "run", "values": "value"}.get(over, "sample")
     least, most = min(some), max(some)
+    of = f" of {averaged}" if averaged else ""
     if most == 1:
-        return f"{what}; no interval, as each is of one {one}"
+        return f"{what}; no interval, as each is of one {one}{of}"
+    each = f"{of} each" if averaged else ""
     alone = f"; none where there is only one {one}" if least == 1 else ""
     samples = _values_of(axes) if over == "axes" else f"{one}s"
-    return f"{what}{shown} {over_words(some, samples)}{alone}"
+    return f"{what}{shown} {over_words(some, samples)}{each}{alone}"
 
 
-def averaged_words(over: str, axes: Sequence[str], counts: Iterable[tuple[int, int]]) -> str:
+def averaged_axes(over: str, axes: Sequence[str], counts: Iterable[tuple[int, int]]) -> str:
     """Return what the pairs of each run are averaged over, whose samples are runs; "" if there is
     nothing, or if the samples are the values of these axes. `counts` are the numbers of samples and
     pairs at the points.
@@ -93,7 +97,9 @@ def averaged_words(over: str, axes: Sequence[str], counts: Iterable[tuple[int, i
     if len(names) == len(each) == 1 and (number := each.pop()).is_integer() and number > 1:
         # No pair of any run is left out.
         names = [f"{number:.0f} {names[0]}"]
-    return f"pooled: {', '.join(names)}"
+    else:
+        names[0] = f"several {names[0]}"
+    return ", ".join(names)
 
 
 def _values_of(axes: Sequence[str]) -> str:

@@ -263,13 +263,13 @@ def beyond(low: float, top: float, *, is_log: bool) -> float:
     return top * (top / low) ** 0.03 if is_log else 1.03 * top
 
 
-def open_edges(axes: Axes, artists: Iterable[Any]) -> None:
-    """Show the markers and bars that stand on the left, lower and right edge; what leaves the axes
-    at the top is not shown.
+def open_edges(axes: Axes, artists: Iterable[Any], *, top: float = 1.0) -> None:
+    """Show the markers and bars that stand on the left, lower and right edge; what is above `top`,
+    a share of the height, is not shown.
     """
     from matplotlib.transforms import Bbox, TransformedBbox
 
-    clip = TransformedBbox(Bbox.from_extents(-0.02, -0.03, 1.02, 1.0), axes.transAxes)
+    clip = TransformedBbox(Bbox.from_extents(-0.02, -0.03, 1.02, top), axes.transAxes)
     for one in artists:
         one.set_clip_path(None)
         one.set_clip_box(clip)

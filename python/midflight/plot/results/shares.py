@@ -16,8 +16,9 @@ from midflight.plot.common.place_scale import LINEAR, LOG
 from midflight.plot.common.style import Look
 from midflight.plot.results.axis import panels_name, spaced
 from midflight.plot.results.median_panels import are_strokes
+from midflight.plot.results.pooled import Pooled
 from midflight.plot.results.rows import ordered, over_words, text_of
-from midflight.plot.results.scales import WIDE, place_limits, set_log
+from midflight.plot.results.scales import WIDE, open_edges, place_limits, set_log
 from midflight.plot.results.spread_data import Spread, drawn_of, known_of, same_in_all
 from midflight.plot.results.unfinished import joined, unfinished_words
 from midflight.plot.usual import MOST_LINES
@@ -69,18 +70,20 @@ def has_strokes(panels: Sequence[Spread], *, is_log: bool = False) -> bool:
     return are_strokes(values, LOG if is_log else LINEAR)
 
 
-def share_words(panels: Sequence[Spread], counted: str, *, is_time: bool) -> str:
-    """How many runs or values the lines of panels are over, and which of them end below 1."""
+def share_words(panels: Sequence[Spread], counted: str, pooled: Pooled, *, is_time: bool) -> str:
+    """How many runs or values the lines of panels are over, which of them end below 1, and what is
+    pooled.
+    """
     groups = [group for one in panels for group in one.groups]
     counts = [len(values) for group in groups for values in group.values]
-    words = [] if {*counts} <= {1} else [f"shares {over_words(counts, counted)}"]
+    words = [] if {*counts} <= {1} else [f"shares {over_words(counts, counted, pooled)}"]
     lost: dict[str, int] = {}
     for one in groups:
         lost[one.label] = lost.get(one.label, 0) + sum(one.missing)
     if any(lost.values()):
         unfinished = unfinished_words(lost, is_time=is_time)
         words.append(f"{'below 1 at the end' if is_time else 'left out'}: {unfinished}")
-    return "; ".join(words)
+    return "; ".join(filter(None, (*words, pooled.flows)))
 
 
 def _which(values: Sequence[str], some: Sequence[str]) -> str:
@@ -197,7 +200,7 @@ def draw_shares(
         # Lines that run together have their markers at other heights.
         heights = (np.arange(5) + 0.3 + 0.11 * place) / 5.5
         marks = np.unique(np.searchsorted(share, heights[heights < share[-1]]))
-        axes.plot(
+        drawn = axes.plot(
             x,
             share,
             drawstyle="steps-post",
@@ -205,6 +208,8 @@ def draw_shares(
             markevery=[int(one) for one in marks],
             **line_style(look),
         )
+        # The last marker of a line is at 1.
+        open_edges(axes, drawn, top=1.05)
     values = [one for group in data.groups for cell in group.values for one in cell]
     if data.is_time and values and not known_of(values):
         middle: Any = {"transform": axes.transAxes, "ha": "center", "va": "center"}

@@ -69,7 +69,7 @@ from midflight.plot.results.paired import (
     source_of,
 )
 from midflight.plot.results.panels import panels_figure, panels_over
-from midflight.plot.results.pooled import pooled_words
+from midflight.plot.results.pooled import NONE_POOLED, pooled_words
 from midflight.plot.results.rows import (
     compared_name,
     counted_as,
@@ -80,7 +80,7 @@ from midflight.plot.results.rows import (
     rows_of,
     text_of,
 )
-from midflight.plot.results.samples import averaged_words, interval_words, sampling
+from midflight.plot.results.samples import averaged_axes, interval_words, sampling
 from midflight.plot.results.scales import (
     hides,
     is_log_value,
@@ -337,14 +337,14 @@ def _cdf_words(
 ) -> str:
     """What CDFs say of all their panels: which these are, and what their lines are over."""
     counted = counted_as(columns, rows, {*by})
-    words = share_words(found.panels or [found], counted, is_time=found.is_time)
     if found.panels:
         for place, name in enumerate(found.panels_by):
             some = list(dict.fromkeys(one.of[place] for one in found.panels))
             kept = {**kept, name: some}
             rows = [row for row in rows if text_of(columns[name][row]) in some]
     pooled = pooled_words(columns, value, {*by}, kept, counted=counted, rows=rows)
-    return "; ".join(filter(None, (found.detail, words, pooled)))
+    words = share_words(found.panels or [found], counted, pooled, is_time=found.is_time)
+    return "; ".join(filter(None, (found.detail, words)))
 
 
 def _lines(
@@ -429,20 +429,31 @@ def _lines(
     # The values of these are counted as samples.
     taken: Sequence[str] = ()
     counted = counted_as(columns, rows, {x, *by}) if kind == "box" else ""
+    if sampled is not None:
+        taken = sampled.axes
+    elif kind == "interval":
+        taken = samples
+    apart = {x, *by, *taken}
+    pooled = NONE_POOLED
+    if kind != "cdf":
+        pooled = pooled_words(columns, value, apart, kept, counted=counted, rows=rows)
     if kind == "box":
         boxes = Spread(kind, "", "", groups, is_time=is_time)
-        detail = box_words(boxes, counted, counted_words(lost, is_time=is_time))
+        detail = box_words(boxes, counted, counted_words(lost, is_time=is_time), pooled)
     if kind == "interval":
         counts = [number for group in groups for number, _ in group.counts]
         over = over_of(columns, rows) if sampled is None else sampled.over
-        taken = samples if sampled is None else sampled.axes
         what = MEANS[value] if has_intervals else "mean"
         most = most_pairs(groups)
         has_few = any(is_few(pairs, most) for group in groups for _, pairs in group.counts)
         if has_intervals and has_few:
             # A single sample, which has no interval, is pale, too.
             counts = [one for one in counts if one > 1] or counts
-        detail = interval_words(what, over, counts, taken)
+        behind = [one for group in groups for one in group.counts]
+        averaged = pooled.axes
+        if has_intervals:
+            averaged = averaged_axes(over, samples, behind) or averaged
+        detail = interval_words(what, over, counts, taken, averaged=averaged)
         if misses:
             none = any(not known_of(one) for each in groups for one in each.values)
             at_edge = " (at the upper edge: none finished)" if none else ""
@@ -450,15 +461,11 @@ def _lines(
         if has_intervals:
             empty = empty_words(columns, rows)
             few_as = left_out_words(columns, [*rows, *early], most_named=_MOST_LOST)
-            behind = [one for group in groups for one in group.counts]
-            averaged = averaged_words(over, samples, behind)
             same = same_words(columns, rows, value)
-            words = (detail, same, averaged, few_as, PALE * has_few, empty)
+            words = (detail, same, few_as, PALE * has_few, empty)
             detail = "; ".join(filter(None, words))
+        detail = "; ".join(filter(None, (detail, pooled.flows)))
     shares = kind == "cdf"
-    if not shares:
-        pooled = pooled_words(columns, value, {x, *by, *taken}, kept, counted=counted, rows=rows)
-        detail = "; ".join(filter(None, (detail, pooled)))
     return Spread(
         kind,
         title if shares else place_title(lines_name([str(x)], columns), x_unit, texts),
