@@ -3,9 +3,9 @@
 const Below = (() => {
 const KINDS = { ...Lines.KINDS, ...Panels.KINDS };
 /** So many panels are shown at once; the upper panel then has this share of their height. */
-const MOST = 3, SHARES = [.54, .46, .4];
+const MOST = 3, SHARES = [.58, .52, .46];
 /** Each is at least so high, in pixels, and so far from the next one. */
-const LEAST = 110, BETWEEN = 16;
+const LEAST = 96, BETWEEN = 16;
 /** A window whose inside is of this height first has two, as one of 900 pixels with the bars of a browser. */
 const TALL = 740;
 /** Half of the height of a number of an axis. */
