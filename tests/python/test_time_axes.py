@@ -20,6 +20,7 @@ from midflight.plot.over_time.crowded import without_many
 from midflight.plot.over_time.curves import Curve, Panel, seconds_text
 from midflight.plot.over_time.followed import TimeUnit, time_title
 from midflight.plot.over_time.history import histories
+from midflight.plot.over_time.intervals import _of_whole_trips
 from midflight.plot.over_time.marks import STALL
 from midflight.plot.over_time.panel_scales import (
     CUT,
@@ -569,3 +570,22 @@ def test_a_tenth_of_a_millisecond_has_microseconds(kind: Any) -> None:
 def test_short_means_are_in_microseconds() -> None:
     assert seconds_text(1e-6) == "1 \u00b5s"
     assert seconds_text(0.005) == "0.005 s"
+
+
+@pytest.mark.parametrize(
+    ("trip", "least", "found"),
+    [
+        (0.02525, 0.03, 0.05),
+        (0.775, 0.5, 0.8),
+        # Four of them have a round number, three have none.
+        (0.0625, 0.17, 0.25),
+        # No number of them that is about as long has one.
+        (0.212, 0.4, 0.424),
+    ],
+)
+def test_whole_round_trips_are_round_numbers_if_possible(
+    trip: float, least: float, found: float
+) -> None:
+    assert _of_whole_trips(trip, least, 60.0) == found
+    # Less than a twentieth of a round trip is left out, or twice in a mean.
+    assert abs(found / trip - round(found / trip)) <= 0.05

@@ -46,7 +46,8 @@ def bin_edges(
     whole = int(end / interval + 1e-9)
     grid: Values = interval * np.arange(first, whole + 1, dtype=np.float64)
     every = grid
-    if end - whole * interval < 0.5 * interval and len(grid) > 1:
+    # Half of one, but for a rounding, is no less.
+    if end - whole * interval < (0.5 - 1e-9) * interval and len(grid) > 1:
         grid = grid[:-1]
     if not len(grid) or end <= grid[0]:
         return grid
