@@ -254,7 +254,7 @@ def test_what_a_figure_pools_is_named_with_its_instants(short: Path, kind: str) 
         assert "values of one-way delay of lte and instant" in said
         return
     gaps = "3 gaps, " if kind == "cdf" else ""
-    assert f"over {gaps}2 one-way delays of lte, 3 instants" in said
+    assert f"over {gaps}2 one-way delays of lte and 3 instants" in said
 
 
 def test_lines_are_of_instants_if_the_sweep_keeps_them_apart(tmp_path: Path) -> None:

@@ -680,3 +680,17 @@ def test_a_table_is_read_once_for_a_figure_or_a_report(
         assert read
         assert len({*read}) == len(read)
         read.clear()
+
+
+def test_a_legend_inside_does_not_cover_the_line_at_0() -> None:
+    changes = [-0.1, -0.2, -0.3, -0.3]
+    columns: dict[str, list[Any]] = {"ratio": changes, "ratio_low": [-0.4] * 4}
+    columns |= {"ratio_high": [-0.02] * 4, GAP: ["1 s", "2 s", "3 s", "4 s"], "value": ["a"] * 4}
+    columns |= {"metric": ["duration_ns"] * 4, "baseline": ["sack"] * 4, "flow": ["get"] * 4}
+    how: Any = {"value": "ratio", "x": GAP, "by": ["value"], "legend": "inside"}
+    figure = figure_of(plot_spread, columns, "interval", **how)
+    (axes,) = figure.axes
+    figure.canvas.draw()
+    box = axes.get_legend().get_window_extent()
+    _, at_0 = axes.transData.transform((0, 0))
+    assert not box.y0 <= at_0 <= box.y1

@@ -63,8 +63,8 @@ def settle(figure: Figure, panel: Axes, legend: Legend, *, may_grow: bool) -> bo
 def _marks(panel: Axes, point: float) -> Iterator[NDArray[np.float64]]:
     """Points of what is drawn at data, in pixels, and how far its marks reach beyond them."""
     for line in panel.get_lines():
-        # Marks in rows have an instant, and no value.
-        is_of_data, _ = line.get_transform().contains_branch_seperately(panel.transData)
+        # Marks in rows have an instant, and no value, and the line at 0 a value, and no instant.
+        is_of_data = any(line.get_transform().contains_branch_seperately(panel.transData))
         if not is_of_data or not line.get_visible():
             continue
         corners = line.get_transform().transform(line.get_path().vertices)
