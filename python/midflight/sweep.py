@@ -48,7 +48,6 @@ from midflight.sweep_folder import (
     shard_cells_of,
 )
 from midflight.sweep_tables import concatenate, read_table, write_parquet
-from midflight.unmet import WHICH
 
 if TYPE_CHECKING:
     import pandas
@@ -697,6 +696,8 @@ class SweepOutcome:
     @cached_property
     def comparison(self) -> Columns:
         """The table of comparisons, as in comparison.csv; `MidflightError` without any."""
+        from midflight.unmet import WHICH
+
         compared = self.summary.comparison_columns()
         if not compared:
             accepted = "a sweep that compares an axis: Sweep.of(..., compare=AXIS)"

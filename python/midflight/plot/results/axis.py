@@ -70,8 +70,10 @@ from midflight.plot.results.medians import (
     quartiles_over,
 )
 from midflight.plot.results.panel_grid import Grid
-from midflight.plot.results.pooled import NONE_POOLED, Pooled, pooled_words
+from midflight.plot.results.pooled import pooled_words
 from midflight.plot.results.rows import (
+    NONE_POOLED,
+    Pooled,
     compared_name,
     counted_as,
     early_words,

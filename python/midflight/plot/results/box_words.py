@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from midflight.plot.results.pooled import Pooled
-from midflight.plot.results.rows import over_words
+from midflight.plot.results.rows import Pooled, over_words
 from midflight.plot.results.spread_data import Spread, known_of, quantiles_of
 
 __all__ = ["box_words", "has_no_boxes"]

@@ -4,32 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 from midflight.plot.common.names import plural_name
-from midflight.plot.results.rows import is_key, measured_flows, rows_of
+from midflight.plot.results.rows import Pooled, is_key, measured_flows, rows_of
 from midflight.plot.results.tables import Columns
 from midflight.plot.results.unfinished import joined
 from midflight.sweep_results import SEED, is_sample
 
-__all__ = ["NONE_POOLED", "Pooled", "axes_of", "pooled_axes", "pooled_flows", "pooled_words"]
+__all__ = ["axes_of", "pooled_axes", "pooled_flows", "pooled_words"]
 
 #: Flows that are taken together are named up to this number.
 _MOST_FLOWS = 3
-
-
-class Pooled(NamedTuple):
-    """The axes that a figure pools in words, "6 instants", the number of combinations of their
-    values at a point, and the flows that it takes together.
-    """
-
-    axes: str = ""
-    number: int = 0
-    flows: str = ""
-
-
-#: Of a figure that pools nothing.
-NONE_POOLED = Pooled()
 
 
 def axes_of(columns: Columns) -> list[str]:

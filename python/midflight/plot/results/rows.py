@@ -9,7 +9,7 @@ many flows these are.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from midflight.plot.common.names import column_name
 from midflight.plot.results.tables import Columns
@@ -19,10 +19,9 @@ from midflight.run_tables import is_requests
 from midflight.sweep_results import SEED, WORKLOAD_OF
 from midflight.unmet import MET, WHICH, done_early
 
-if TYPE_CHECKING:
-    from midflight.plot.results.pooled import Pooled
-
 __all__ = [
+    "NONE_POOLED",
+    "Pooled",
     "Rows",
     "compared_name",
     "counted_as",
@@ -50,6 +49,20 @@ _MET_WORDS: Mapping[str, str] = {
     "1": "flows that were not done before",
     "0": "only flows that were done before",
 }
+
+
+class Pooled(NamedTuple):
+    """The axes that a figure pools in words, "6 instants", the number of combinations of their
+    values at a point, and the flows that it takes together.
+    """
+
+    axes: str = ""
+    number: int = 0
+    flows: str = ""
+
+
+#: Of a figure that pools nothing.
+NONE_POOLED = Pooled()
 
 
 class Rows(NamedTuple):

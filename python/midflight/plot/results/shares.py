@@ -16,8 +16,7 @@ from midflight.plot.common.place_scale import LINEAR, LOG
 from midflight.plot.common.style import Look
 from midflight.plot.results.axis import panels_name, spaced
 from midflight.plot.results.median_panels import are_strokes
-from midflight.plot.results.pooled import Pooled
-from midflight.plot.results.rows import ordered, over_words, text_of
+from midflight.plot.results.rows import Pooled, ordered, over_words, text_of
 from midflight.plot.results.scales import WIDE, open_edges, place_limits, set_log
 from midflight.plot.results.spread_data import Spread, drawn_of, known_of, same_in_all
 from midflight.plot.results.unfinished import joined, unfinished_words

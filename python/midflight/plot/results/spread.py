@@ -69,8 +69,9 @@ from midflight.plot.results.paired import (
     source_of,
 )
 from midflight.plot.results.panels import panels_figure, panels_over
-from midflight.plot.results.pooled import NONE_POOLED, pooled_words
+from midflight.plot.results.pooled import pooled_words
 from midflight.plot.results.rows import (
+    NONE_POOLED,
     compared_name,
     counted_as,
     early_words,
