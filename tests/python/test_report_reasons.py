@@ -17,7 +17,7 @@ from midflight import Flow, Handoff, Link, Scenario
 from midflight.cli import main
 from midflight.explain import explain
 from midflight.explain.arrivals import RunEvents
-from midflight.explain.limits import Held, _losses, _of_receiver, _still_share, long_uses
+from midflight.explain.limits import Held, _losses, _of_receiver, _still_share, _stop, long_uses
 from midflight.explain.path import Passing, PathSamples
 from midflight.explain.playback import playback_stalls
 from midflight.explain.recovery import MOST_EVENTS
@@ -323,6 +323,17 @@ def test_a_limit_of_less_than_half_of_a_time_is_not_most_of_it() -> None:
     assert mostly.said("on `lte`").startswith("on `lte`: probably the receiver's window was")
 
 
+def test_a_sender_is_stopped_at_the_flight_that_lasts_and_not_at_a_peak() -> None:
+    flight = np.array([60.0, 30, 35, 38, 38, 38, 36, 20, 25, 33, 38, 38])
+    assert _stop(flight) == (38, False)
+    assert _stop(np.minimum(flight, 38)) == (38, True)
+    # Without a flight that lasts.
+    assert _stop(np.arange(0.0, 600, 7)) == (595, True)
+    found = explain(Scenario.read("ferry").plan(), at_ns=80_000_000_000)
+    assert found is not None
+    assert "the sender stopped at 2,210 segments in flight, while" in found.remark
+
+
 def test_a_run_that_is_done_before_its_end_ends_there() -> None:
     """No outage comes after that, and no recording is in use."""
     columns = {"time_s": [0, 3, 5, 10, 12], "rate_mbps": [10, 0, 10, 0, 10]}
@@ -374,7 +385,8 @@ def test_each_link_that_is_used_for_long_has_its_limit() -> None:
     found = explain(small.plan().setup(0), at_ns=30_000_000_000)
     assert found is not None
     finding, last = found.remark.rsplit(" (", 1)
-    assert "robably the receiver's window was the limit: no more than " in finding[:80]
+    assert "robably the receiver's window was the limit: " in finding[:50]
+    assert re.search(": (no more than|the sender stopped at) [0-9,]+ segments ", finding)
     assert ";" not in finding
     assert last.startswith("from 10 s to 39 s on `geo`, from 21.8")
     assert " on). Nothing else notable happened just before" in last

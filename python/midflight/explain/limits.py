@@ -32,6 +32,8 @@ _AT_PLATEAU, _ABOVE_PLATEAU = 2, 1.1
 #: A window that stands still for so many round trips, of which never more than this share is in
 #: flight, has no effect either.
 _STILL_WINDOW_TRIPS, _UNFILLED = 10, 0.98
+#: It stops at the largest flight that it has for this share of that time, to so few segments.
+_LEAST_STOPPED = 0.1
 #: It is told if it was that for this share of a time.
 _LEAST_HELD = 0.3
 #: From this share on it was most of the time.
@@ -183,7 +185,8 @@ def limit_of(
 
 class Held(NamedTuple):
     """From when to when the receiver's window was the limit of what was in flight, for which share
-    of that time, how many segments those were at most, and the congestion window on average.
+    of that time, at how many segments the sender stopped, the congestion window on average, and
+    whether more were never in flight.
     """
 
     since_ns: int
@@ -191,6 +194,7 @@ class Held(NamedTuple):
     share: float
     flight: float
     cwnd: float
+    is_most: bool = True
 
     def when(
         self, span: tuple[int, int], share: float = _MOST_STILL / 2
@@ -292,11 +296,27 @@ def _held(sampled: _Samples, span: tuple[int, int]) -> Held | None:
             # The last data of a short flow are in flight for a round trip or two.
             if until - since < least:
                 continue
-            most = float(flight[is_held].max())
+            stop, is_most = _stop(flight[is_held])
             within = is_held[(time >= since) & (time <= until)]
             mean = float(np.mean(cwnd[is_held]))
-            return Held(since, until, float(np.mean(within)), most, mean)
+            return Held(since, until, float(np.mean(within)), stop, mean, is_most)
     return None
+
+
+def _stop(flight: Values) -> tuple[float, bool]:
+    """Return at which flight a sender stops, and whether it never has a larger one: the segments
+    behind a gap may add to it for an instant. Without a flight that lasts it is the largest one.
+    """
+    ordered = np.sort(flight)
+    first = np.searchsorted(ordered, ordered - _AT_PLATEAU, side="left")
+    lasting = ordered[np.arange(1, len(ordered) + 1) - first >= _LEAST_STOPPED * len(ordered)]
+    most = float(ordered[-1])
+    if not len(lasting):
+        return most, True
+    if most - lasting[-1] <= _AT_PLATEAU:
+        return most, True
+    near = (ordered >= lasting[-1] - _AT_PLATEAU) & (ordered <= lasting[-1])
+    return float(np.median(ordered[near])), False
 
 
 def _when(held: Held, span: tuple[int, int]) -> str:
@@ -314,10 +334,13 @@ def _of_receiver(held: Held, span: tuple[int, int], of_use: str, setting: str) -
     is_later = held.when(span)[0] is not None
     grown = "; before, the congestion window was smaller; in all of that time" if is_later else ";"
     sets = f" (`{setting}` sets it)" if setting else ""
+    stops = f"no more than {held.flight:,.0f} segments were in flight"
+    if not held.is_most:
+        stops = f"the sender stopped at {held.flight:,.0f} segments in flight"
     return Limit(
         _when(held, span),
-        f"probably the receiver's window was the limit{sets}: no more than "
-        f"{held.flight:,.0f} segments were in flight, while the congestion window had room for "
+        f"probably the receiver's window was the limit{sets}: {stops}, while the congestion window "
+        f"had room for "
         f"{held.cwnd:,.0f} on average{grown} the flow used {of_use}",
     )
 
