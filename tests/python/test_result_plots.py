@@ -232,6 +232,26 @@ def test_a_measure_of_an_application_is_missing_in_no_other_flow() -> None:
     assert line.missing == [0, 1]
 
 
+def test_lines_of_a_cdf_that_coincide_are_all_seen() -> None:
+    """Each is narrower than those beneath it, has its own dashes, and a marker at its last step."""
+    schemes, values = ["sack", "enhanced", "vho"], [(3, 4, 5), (3, 4, 8), (1, 2, 8)]
+    columns = {
+        "scheme": [one for one in schemes for _ in range(3)],
+        "a_ns": [1e9 * one for each in values for one in each],
+    }
+    axes = spread_figure(spread_of(columns, "cdf", value="a_ns", by=["scheme"])).axes[0]
+    lines = [one for one in axes.lines if len(one.get_xdata()) > 1]
+    widths = [one.get_linewidth() for one in lines]
+    assert widths == sorted({*widths}, reverse=True)
+    assert [one.get_linestyle() for one in lines] == ["-", "--", "--"]
+    lasts = [(one.get_xdata()[at], one.get_ydata()[at]) for one in lines for at in _last_mark(one)]
+    assert lasts == [(5, 1), (8, 1), (8, 1)]
+
+
+def _last_mark(line: Any) -> list[int]:
+    return list(line.get_markevery()[-1:])
+
+
 def test_a_cdf_of_values_far_apart_is_logarithmic() -> None:
     columns = {"a_ns": [1e9 * one for one in (1, 1.1, 1.2, 1.3, 40)]}
     axes = spread_figure(spread_of(columns, "cdf", value="a_ns")).axes[0]

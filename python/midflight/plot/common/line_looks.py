@@ -25,7 +25,6 @@ __all__ = [
     "of_same_colour",
     "plain_look",
     "schemes_apart",
-    "unbroken",
 ]
 
 #: Flows have no colours where something else does.
@@ -122,14 +121,6 @@ def _colours(values: Sequence[str]) -> list[str]:
     step = (_LIGHTEST - _DARKEST) / (len(among) - 1)
     steps = {one: _DARKEST + step * n for n, one in enumerate(ordered)}
     return [to_hex(colormaps[_SCALE](steps[one])) for one in values]
-
-
-def unbroken(looks: Sequence[Look]) -> list[Look]:
-    """Return the looks of lines of many small steps: solid ones, as gaps would look ragged, if
-    colours and markers tell them apart.
-    """
-    told = {(look.colour, look.marker, look.filled) for look in looks}
-    return [replace(look, line="-") for look in looks] if len(told) == len(looks) else [*looks]
 
 
 def is_of_schemes(column: str) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from midflight.plot.common.coincide import marker_share
+from midflight.plot.common.coincide import marker_share, narrower
 from midflight.plot.common.names import plural_name
 from midflight.plot.common.place_scale import LINEAR, LOG
 from midflight.plot.common.style import Look
@@ -36,11 +36,12 @@ __all__ = [
     "is_wide",
     "line_style",
     "panels_of",
+    "share_widths",
     "share_words",
 ]
 
-#: The width of a line in points.
-LINE_PT = 1.1
+#: The width of a line in points, and of the first one of several lines of shares.
+LINE_PT, _FIRST_PT = 1.1, 1.8
 
 #: A line has so many steps at the most.
 _MOST_STEPS = 4000
@@ -174,17 +175,29 @@ def line_style(look: Look, width_pt: float = LINE_PT) -> dict[str, Any]:
     }
 
 
+def share_widths(count: int) -> list[float]:
+    """The widths in points of so many lines in the order in which they are drawn, each narrower
+    than those beneath it: all of them coincide at 0 and 1, and on long steps.
+    """
+    return narrower(count, _FIRST_PT) if count > 1 else [LINE_PT] * count
+
+
 def draw_shares(
-    axes: Axes, data: Spread, looks: Sequence[Look], every: Sequence[float], *, is_log: bool
+    axes: Axes,
+    data: Spread,
+    looks: Sequence[tuple[Look, float]],
+    every: Sequence[float],
+    *,
+    is_log: bool,
 ) -> None:
-    """Draw steps of the share of runs, on an axis for all of these values; a line that ends below
-    one is of runs that did not finish.
+    """Draw steps of the share of runs, each line with its look and its width in points, on an axis
+    for all of these values; a line that ends below one is of runs that did not finish.
     """
     shown = [one for one in every if one > 0] if is_log else every
     # What lies before the first value and behind the last one.
     usual = place_limits(shown, 0.04, LINEAR)
     edges = (min(shown) / 1.15, max(shown) * 1.15) if is_log else usual
-    for place, (group, look) in enumerate(zip(data.groups, looks, strict=True)):
+    for place, (group, (look, width_pt)) in enumerate(zip(data.groups, looks, strict=True)):
         values = group.values[0] if group.values else []
         known = np.sort(np.array(known_of(values)))
         counted = len(values) if data.is_time else len(known)
@@ -198,14 +211,17 @@ def draw_shares(
             x, share = x[kept], share[kept]
         # Lines that run together have their markers at other heights.
         heights = (np.arange(5) + 0.3 + 0.11 * place) / 5.5
-        marks = np.unique(np.searchsorted(share, heights[heights < share[-1]]))
+        marks = {*np.searchsorted(share, heights[heights < share[-1]]).tolist()}
+        if len(known):
+            # The last step may be that of a line above it, too.
+            marks.add(len(x) - 2)
         drawn = axes.plot(
             x,
             share,
             drawstyle="steps-post",
             label=group.named,
-            markevery=[int(one) for one in marks],
-            **line_style(look),
+            markevery=sorted(marks),
+            **{**line_style(look), "linewidth": width_pt},
         )
         # The last marker of a line is at 1.
         open_edges(axes, drawn, top=1.05)

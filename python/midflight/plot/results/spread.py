@@ -93,6 +93,7 @@ from midflight.plot.results.shares import (
     has_strokes,
     is_wide,
     panels_of,
+    share_widths,
     share_words,
 )
 from midflight.plot.results.spans import LEAST_FOR_BANDS
@@ -537,7 +538,8 @@ def spread_figure(
             are_changes = any(group.ends for group in data.groups)
             draw_endless(axes, found, width, logs.x, are_changes=are_changes)
         elif data.kind == "cdf":
-            draw_shares(axes, data, spread_looks(data), _places(data)[0], is_log=logs.x.is_log)
+            looks = [*zip(spread_looks(data), share_widths(len(data.groups)), strict=True)]
+            draw_shares(axes, data, looks, _places(data)[0], is_log=logs.x.is_log)
         else:
             entries = draw_spread_boxes(axes, data, logs, height)
         if data.kind != "cdf" and data.categories is not None:
@@ -580,6 +582,7 @@ def _panels_figure(
     of_all = replace(data, groups=[*groups.values()], panels=())
     looks = dict(zip(groups, spread_looks(of_all), strict=True))
     styles = dict(zip(groups, spread_styles(of_all), strict=True))
+    widths = dict(zip(groups, share_widths(len(groups)), strict=True))
     places = [_places(one) for one in data.panels]
     every = [one for across, _ in places for one in across]
     is_share, choice = data.kind == "cdf", chosen_axes()
@@ -603,7 +606,8 @@ def _panels_figure(
     def draw(axes: Axes, place: int, size_in: tuple[float, float]) -> None:
         one = data.panels[place]
         if is_share:
-            drawn = [looks[tuple(group.key)] for group in one.groups]
+            keys = [tuple(group.key) for group in one.groups]
+            drawn = [(looks[key], widths[key]) for key in keys]
             own = places[place][0] if has_own and places[place][0] else every
             draw_shares(axes, one, drawn, own, is_log=logs.x.is_log)
             return

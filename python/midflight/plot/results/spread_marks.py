@@ -15,7 +15,6 @@ from midflight.plot.common.line_looks import (
     few_entries,
     line_looks,
     schemes_apart,
-    unbroken,
 )
 from midflight.plot.common.place_scale import LINEAR, PlaceScale
 from midflight.plot.common.style import (
@@ -105,8 +104,7 @@ class Logs(NamedTuple):
 
 
 def spread_looks(data: Spread) -> list[Look]:
-    looks = [look for look, _ in spread_styles(data)]
-    return unbroken(looks) if data.kind == "cdf" else looks
+    return [look for look, _ in spread_styles(data)]
 
 
 def spread_styles(data: Spread) -> list[tuple[Look, int]]:
