@@ -7,7 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from midflight.explain.arrivals import RunEvents
-from midflight.explain.limits import buffer_setting, limit_of, long_uses, stall_within
+from midflight.explain.limits import (
+    Flowing,
+    buffer_setting,
+    has_own_links,
+    limits_of,
+    long_uses,
+    sentence,
+)
 from midflight.explain.path import PathSamples
 from midflight.explain.recovery import Recovering, recovery_lines, slow_recovery
 from midflight.explain.slow_times import Using, slow_line
@@ -42,10 +49,7 @@ def reasons_of(outcomes: Mapping[str, Outcome], names: Sequence[str]) -> Reasons
         setup = outcome.plan.setup(0)
         run = RunEvents(setup)
         scenario = json.loads(outcome.plan.canonical)
-        # Flows of other nodes in a cell share its link, too.
-        is_alone = all(one["moves"] for one in run.flows.values()) and not any(
-            link.get("cross") for link in scenario["links"].values()
-        )
+        is_alone = has_own_links(scenario, run)
         own = [row for row in rows(outcome.flows) if row["run"] == 0 and row["flow"] in names]
         own = [row for row in own if not is_requests(row)]
         phases = [row for row in rows(outcome.phases) if row["run"] == 0]
@@ -59,19 +63,10 @@ def reasons_of(outcomes: Mapping[str, Outcome], names: Sequence[str]) -> Reasons
             setting = buffer_setting(scenario, scenario["flows"][row["entry"]])
             stalled = row["stalled_at_ns"] or 0
             stall = stalled, stalled + row["stall_ns"]
+            of = Flowing(run, name, paths[is_up], stall, is_alone, setting)
             for when, within in long_uses(paths[is_up], span):
-                # The longest stall may be at another time; times without arrivals are seen.
-                limit = limit_of(
-                    run,
-                    name,
-                    within,
-                    paths[is_up],
-                    stall_ns=stall_within(stall, within),
-                    is_alone=is_alone,
-                    setting=setting,
-                )
-                if limit is not None:
-                    limits.append((key, name, limit.said(when)))
+                if found := limits_of(of, within):
+                    limits.append((key, name, sentence(found, when)))
             label = f"`{name}`" if len(own) > 1 else key
             of_flow = [one for one in phases if one["flow"] == name]
             using.append(Using(label, run, name, paths[is_up], span))

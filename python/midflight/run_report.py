@@ -245,7 +245,7 @@ def report_html(outcome: Outcome | Mapping[str, Outcome], *, command: str = "") 
             {names[key] if len(several) > 1 else "": one for key, one in several.items()},
             shown[:MOST_FIGURES],
         )
-        limits = [{"scheme": one, "flow": flow, "what": what} for one, flow, what in reasons.limits]
+        limits = alike_limits(reasons.limits)
         became = []
         for key, one in summaries.items():
             scheme = names[key] if len(several) > 1 else ""
@@ -584,6 +584,17 @@ def stall_lines(outcome: Outcome, names: Sequence[str]) -> list[dict[str, str]]:
             }
         )
     return lines
+
+
+def alike_limits(limits: Sequence[tuple[str, str, str]]) -> list[dict[str, Any]]:
+    """What limited flows, once for all schemes of which the same is true."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for scheme, flow, what in limits:
+        found.setdefault((flow, what), []).append(scheme)
+    return [
+        {"schemes": [one for one in schemes if one], "flow": flow, "what": what}
+        for (flow, what), schemes in found.items()
+    ]
 
 
 def at_text(time_ns: int) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections import Counter
 from html import unescape
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
@@ -15,18 +17,20 @@ import pytest
 
 from midflight import Flow, Handoff, Link, Scenario
 from midflight.cli import main
-from midflight.explain import explain
+from midflight.explain import explain, limit_near
 from midflight.explain.arrivals import RunEvents
 from midflight.explain.limits import Held, _losses, _of_receiver, _still_share, _stop, long_uses
 from midflight.explain.path import Passing, PathSamples
 from midflight.explain.playback import playback_stalls
 from midflight.explain.recovery import MOST_EVENTS
+from midflight.explain.use_of_link import times_words, uses_of_link
 from midflight.explain.words import to_ms
 from midflight.plot.over_time.panels import shown_panels
 from midflight.plot.over_time.watched import watch
 from midflight.recording_use import recording_tables
 from midflight.report_reasons import reasons_of
 from midflight.run_report import (
+    alike_limits,
     at_text,
     comparison,
     explain_command,
@@ -334,6 +338,83 @@ def test_a_sender_is_stopped_at_the_flight_that_lasts_and_not_at_a_peak() -> Non
     assert "the sender stopped at 2,210 segments in flight, while" in found.remark
 
 
+def recorded(rates: list[float], **how: Any) -> Scenario:
+    """A flow over a link whose rate in Mbit/s is the next of these every 20 s."""
+    columns = {"time_s": [20 * n for n in range(len(rates))], "rate_mbps": rates}
+    cell = Link(delay="20 ms", queue="100 packets", trace={"columns": columns}, **how)
+    return Scenario(links={"cell": cell}, flows={"a": Flow()}, end=f"{20 * len(rates)} s")
+
+
+def test_a_time_with_a_full_link_and_one_with_room_have_limits_of_their_own() -> None:
+    """A window that losses keep small fills a slow link, and not one that is faster."""
+    scenario = recorded([2, 50], loss="uniform 0.2%")
+    full, room = limit_in(scenario).split(". ")
+    assert full.startswith("from 0 s to 20 s, the link was the limit: ")
+    assert int(re.findall(r"limit: ([0-9]+)% of what `cell` could carry", full)[0]) >= 90
+    assert room.startswith("From 20 s to 40 s, losses on the link were probably the limit: ")
+    # Both are of data of their times.
+    setup = scenario.plan().setup(0)
+    trace = setup.trace(flow="a", only=["rcv", "drop"], from_ns=20_000_000_000)
+    lost = sum(
+        (event, packet, cause) == ("drop", "data", "radio")
+        for event, packet, cause in zip(
+            *(trace.column(one) for one in ("event", "packet", "cause")), strict=True
+        )
+    )
+    assert f"limit: {lost} of " in room
+    assert "while `cell` could carry 50 Mbit/s" in room
+    # At an instant it is that of the part.
+    for at, said in ((10, "The link was the limit: "), (35, "Losses on the link were probably")):
+        found = limit_near(
+            setup, "a", at * 10**9, setup.end_ns, json.loads(scenario.plan().canonical)
+        )
+        assert found.startswith(said)
+        begin = 0 if at == 10 else 20
+        assert found.endswith(f" (from {begin} s to {begin + 20} s).")
+    # What other traffic a run without its scenario has is not known.
+    assert limit_near(setup, "a", 35 * 10**9, setup.end_ns) == ""
+
+
+def test_times_of_a_full_link_are_told_together() -> None:
+    said = limit_in(recorded([2, 50, 2, 50], loss="uniform 0.2%"))
+    full, *rooms = said.split(". ")
+    assert full.startswith("for 40 s, from 0 s to 20 s and from 40 s to 60 s, the link was the")
+    assert len(rooms) == 2
+    assert all("losses on the link were probably the limit" in one for one in rooms)
+    # A link that is used as a whole has one limit.
+    assert limit_in(recorded([5, 6])).startswith("most of the time: the link was the limit: ")
+
+
+def test_parts_of_a_time_say_when_the_link_was_full_silent_or_had_no_rate() -> None:
+    setup = recorded([2, 0, 50], loss="uniform 0.2%").plan().setup(0)
+    path, run = PathSamples(setup), RunEvents(setup)
+    parts = uses_of_link(run, "a", (0, setup.end_ns), path)
+    assert parts[0].begin_ns == 0
+    assert parts[-1].end_ns == setup.end_ns
+    assert all(one.end_ns == other.begin_ns for one, other in pairwise(parts))
+    (idle,) = (one for one in parts if one.kind == "idle")
+    assert idle.span == pytest.approx((20e9, 40e9), abs=1e9)
+    assert parts[0].kind == "full"
+    assert parts[-1].kind == "open"
+    assert uses_of_link(run, "a", (0, 100_000_000), path) == []
+
+
+def test_many_times_are_counted_and_not_listed() -> None:
+    spans = [(n * 10**10, n * 10**10 + 10**9) for n in range(4)]
+    assert times_words(spans) == "for 4 s in 4 parts"
+    assert times_words(spans[:2]) == "for 2 s, from 0 s to 1 s and from 10 s to 11 s"
+    assert times_words(spans[:1]) == "from 0 s to 1 s"
+
+
+def test_schemes_with_the_same_limit_have_one_sentence() -> None:
+    found = alike_limits([("x", "a", "same"), ("y", "a", "other"), ("z", "a", "same")])
+    assert [(one["schemes"], one["what"]) for one in found] == [
+        (["x", "z"], "same"),
+        (["y"], "other"),
+    ]
+    assert alike_limits([("", "a", "same")])[0]["schemes"] == []
+
+
 def test_a_run_that_is_done_before_its_end_ends_there() -> None:
     """No outage comes after that, and no recording is in use."""
     columns = {"time_s": [0, 3, 5, 10, 12], "rate_mbps": [10, 0, 10, 0, 10]}
@@ -599,8 +680,8 @@ def test_shares_of_time_are_of_silence_and_of_links_without_a_rate() -> None:
     assert path.idle_share(0, setup.end_ns) == pytest.approx(0.25, abs=0.02)
     assert path.idle_share(2_500_000_000, setup.end_ns) == 0
     events = RunEvents(setup).of("a")
-    assert _still_share(events, (0, setup.end_ns), 100e6) == pytest.approx(0.25, abs=0.05)
-    assert _still_share(events, (0, 900_000_000), 100e6) == 0
+    assert _still_share(events, [(0, setup.end_ns)], 100e6) == pytest.approx(0.25, abs=0.05)
+    assert _still_share(events, [(0, 900_000_000)], 100e6) == 0
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ from midflight.cli.source import (
 )
 
 if TYPE_CHECKING:
-    from midflight._core import Setup
+    from midflight._core import Plan, Setup
     from midflight.explain import Explanation
     from midflight.explain.events import Row
 
@@ -102,6 +102,8 @@ def explain(
       midflight explain --at 9.8s handoff --old "6400 kbit/s, 9 ms" \\
           --new "200 kbit/s, 300 ms" --at 8.2s --profile ns2
     """
+    from midflight import Plan
+
     is_figure(study, figure, job, file)
     sets = with_shorthands(sets, profile)
     question = read_question(at, what)
@@ -111,7 +113,8 @@ def explain(
     setup = one_run(asked, run_number)
     words = again(source_words(file, **of_figure), sets, policies, flow, run)
     others = next_runs(asked, run_number, sets, one_job=job is not None)
-    answer(setup, question, flow, words, others=others, as_json=as_json)
+    source = (asked, run_number) if isinstance(asked, Plan) else None
+    answer(setup, question, flow, words, source=source, others=others, as_json=as_json)
 
 
 @dataclass(frozen=True)
@@ -149,10 +152,12 @@ def answer(
     flow: str | None,
     words: list[str],
     *,
+    source: tuple[Plan, int] | None = None,
     others: tuple[int, Iterable[tuple[Sequence[str], Setup]]] = (0, ()),
     as_json: bool,
 ) -> None:
-    """Explain or list events of a run; `words` are the command for another event of it.
+    """Explain or list events of a run; `words` are the command for another event of it. The
+    `source` is its plan and its number in that, if it has one, which tells more.
 
     Of a list without an event it searches the `others`: their number, and the runs with the options
     that name them.
@@ -181,7 +186,8 @@ def answer(
         print_list(of, (rows, digest), name, words, as_json=as_json)
         return
     else:
-        found = tell(setup, at_ns=at_ns, flow=flow, what=what)
+        of_run, number = (setup, 0) if source is None else source
+        found = tell(of_run, run=number, at_ns=at_ns, flow=flow, what=what)
         if found is not None and found.ended_ns is not None and at_ns > found.ended_ns:
             note(f"--at {at} is after the end of the run, which was over at {when(found.ended_ns)}")
     if found is None:

@@ -12,9 +12,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from midflight.explain.applications import APPLICATION, waiting_for
 from midflight.explain.events import (
@@ -201,8 +202,11 @@ def explain(
     the start of the run, `flow` is the name of a flow (default: the first). `what` selects the last
     event of one kind, one of `CHOICES`. Raises `MidflightError` for an unknown flow.
     """
+    from midflight import _core
+
     find = None if what is None else ALIASES.get(what, what)
     setup = setup_of(source, run)
+    scenario = json.loads(source.canonical) if isinstance(source, _core.Plan) else None
 
     def look(size: int) -> Explanation | None:
         history = History(setup, flow=flow, near_ns=at_ns, size=size, find=find)
@@ -239,7 +243,7 @@ def explain(
             )
         elif why == NOTHING_NEAR:
             remark = f"Nothing notable happened just before {when(at_ns)}."
-            if said := limit_at(setup, history.flow, at_ns, ended_ns):
+            if said := limit_near(setup, history.flow, at_ns, ended_ns, scenario):
                 # Each of the routine steps before it tells less than that.
                 remark = f"{said} Nothing else notable happened just before {when(at_ns)}."
                 explanation = replace(explanation, steps=explanation.steps[:ROUTINE_STEPS])
@@ -248,13 +252,19 @@ def explain(
     return widening(look)
 
 
-def limit_at(setup: Setup, flow: str, at_ns: int, ended_ns: int | None) -> str:
+def limit_near(
+    setup: Setup,
+    flow: str,
+    at_ns: int,
+    ended_ns: int | None,
+    scenario: Mapping[str, Any] | None = None,
+) -> str:
     """Return what limited a flow on the link that it is on at an instant; "" if that is not known,
     or of a run of a kernel.
     """
     from midflight import _core
     from midflight.explain.arrivals import RunEvents
-    from midflight.explain.limits import limit_of, long_uses, stall_within
+    from midflight.explain.limits import Flowing, has_own_links, limit_at, long_uses
     from midflight.explain.path import PathSamples
 
     longest = setup.stall(flow=flow) if isinstance(setup, _core.Setup) else None
@@ -263,15 +273,15 @@ def limit_at(setup: Setup, flow: str, at_ns: int, ended_ns: int | None) -> str:
     run = RunEvents(setup)
     path = PathSamples(setup, is_up=run.flows[flow]["direction"] == "up")
     ended = path.end_ns if ended_ns is None else ended_ns
-    for words, (begin, end) in long_uses(path, (0, ended)):
-        if begin <= at_ns <= end:
-            # What other traffic its links have is not known here.
-            still = stall_within((longest["from_ns"], longest["until_ns"]), (begin, end))
-            said = limit_of(run, flow, (begin, end), path, stall_ns=still, is_alone=False)
-            if said:
+    # What other traffic the links of a setup have is not known.
+    is_alone = scenario is not None and has_own_links(scenario, run)
+    still = longest["from_ns"], longest["until_ns"]
+    for words, span in long_uses(path, (0, ended), least=0.0):
+        if span[0] <= at_ns <= span[1]:
+            said = limit_at(Flowing(run, flow, path, still, is_alone), span, at_ns)
+            if said is not None:
                 # The finding comes first, and its details are for reports.
-                first = said.what.split("; ")[0]
-                on = said.when_on(words.partition(", ")[2])
+                first, on = said.finding, said.when_on(words.partition(", ")[2])
                 return f"{first[0].upper()}{first[1:]} ({on})."
     return ""
 

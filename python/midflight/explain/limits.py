@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from midflight.explain.path import NS_PER_S, PathSamples, Values
+from midflight.explain.use_of_link import FULL, Span, length_of, times_words, uses_of_link
 from midflight.explain.words import link_text, to_ms
 
 if TYPE_CHECKING:
     from midflight.explain.arrivals import FlowEvents, RunEvents
 
 __all__ = [
+    "Flowing",
     "Held",
     "Limit",
     "buffer_setting",
+    "has_own_links",
     "held_by_receiver",
-    "limit_of",
+    "limit_at",
+    "limits_of",
     "long_uses",
+    "sentence",
     "stall_within",
 ]
 
@@ -39,8 +44,9 @@ _LEAST_HELD = 0.3
 #: From this share on it was most of the time.
 _MOST, _MOSTLY = 0.5, "most of the time"
 
-#: Flows that use this share of a link together are limited by it.
-_FULL = 0.85
+#: A time has parts with limits of their own if its link was full for this share of it, and was not
+#: for this share.
+_LEAST_PART = 0.1
 #: Another flow with less of the link is not named.
 _LEAST_OTHER = 0.02
 #: Losses from which on they are a reason, and their share of all.
@@ -69,10 +75,18 @@ _WHERE = {
 
 
 class Limit(NamedTuple):
-    """What limited a flow in a time, in a sentence, and when: "" if for most of it."""
+    """What limited a flow in a time, in a sentence, and when: "" if for most of it. The first part
+    of the sentence has all of its finding unless `is_long`.
+    """
 
     when: str
     what: str
+    is_long: bool = False
+
+    @property
+    def finding(self) -> str:
+        """The finding without its details."""
+        return self.what if self.is_long else self.what.split("; ")[0]
 
     def said(self, link: str) -> str:
         """The sentence with when it holds, after the words on the time on a `link`, if any."""
@@ -84,85 +98,164 @@ class Limit(NamedTuple):
         return ", ".join(filter(None, (link, self.when))) or _MOSTLY
 
 
-def limit_of(
-    run: RunEvents,
-    flow: str,
-    span: tuple[int, int],
-    path: PathSamples,
-    *,
-    stall_ns: int = 0,
-    is_alone: bool = True,
-    setting: str = "",
-) -> Limit | None:
-    """Return what limited a flow between two instants; None if that is not known.
-
-    `path` has the links in the flow's direction. A flow of an application is limited by that.
-    Unless `is_alone`, the links have cross traffic, and only a full link and the receiver's window
-    are told; also if stalls, of which `stall_ns` is the longest, or times without a rate are much
-    of the time. `setting` is the one that sets the receiver's window, if that is known.
+class Flowing(NamedTuple):
+    """A flow of a run, and the links in its direction. Unless it `is_alone`, these have cross
+    traffic, and only a full link and the receiver's window are told; also if stalls, of which
+    `stall` is the longest, or times without a rate are much of a time. `setting` is the one that
+    sets the receiver's window, if that is known.
     """
-    info = run.flows[flow]
-    if info["workload"] not in (None, "", "bulk") or not info["moves"]:
+
+    run: RunEvents
+    flow: str
+    path: PathSamples
+    stall: Span = (0, 0)
+    is_alone: bool = True
+    setting: str = ""
+
+
+def limits_of(of: Flowing, span: Span) -> list[Limit]:
+    """Return what limited a flow between two instants; nothing if that is not known. If its link
+    was full for a part of that time, and had room in another one, each has its limits.
+    """
+    parts = _parts(of, span)
+    if not parts:
+        found = _limit(of, [span])
+        return [] if found is None else [found]
+    told: list[tuple[int, Limit]] = []
+    for spans in parts:
+        limit = _limit(of, spans)
+        if limit is None:
+            limit = _with_room(of, spans)
+        when = ", ".join(filter(None, (times_words(spans), limit.when)))
+        told.append((spans[0][0], limit._replace(when=when)))
+    return [limit for _, limit in sorted(told, key=lambda one: one[0])]
+
+
+def limit_at(of: Flowing, span: Span, at_ns: int) -> Limit | None:
+    """Return what limited a flow at an instant of a time: in that part of it, if it has some."""
+    parts = _parts(of, span)
+    if not parts:
+        return _limit(of, [span])
+    near = [(spans, one) for spans in parts for one in spans if one[0] <= at_ns <= one[1]]
+    if not near:
         return None
-    begin, end = span
-    could = path.bits(begin, end)
+    spans, own = near[0]
+    for some in ([own], spans):
+        limit = _limit(of, some)
+        if limit is not None:
+            when = ", ".join(filter(None, (times_words(some), limit.when)))
+            return limit._replace(when=when)
+    return None
+
+
+def _parts(of: Flowing, span: Span) -> list[list[Span]]:
+    """Return the times in which the link in use was full, and those in which it had room: each that
+    is long, and all others together; nothing if it was one of both for almost all of a time.
+    """
+    run, flow, path = of.run, of.flow, of.path
+    if not _is_bulk(run.flows[flow]) or run.of(flow).has_paths or not of.is_alone:
+        return []
+    # What a link that is used as a whole had at times tells no more.
+    passing, could = path.passing(*span), path.bits(*span)
+    if run.bits_of(run.flows[flow]["direction"], passing) >= FULL * could:
+        return []
+    used = uses_of_link(run, flow, span, path)
+    full, rest = ([one.span for one in used if one.kind == kind] for kind in ("full", "open"))
+    least = _LEAST_PART * (span[1] - span[0])
+    if min(length_of(full), length_of(rest)) < least:
+        return []
+    parts = [full, *([one] for one in rest if one[1] - one[0] >= least)]
+    short = [one for one in rest if one[1] - one[0] < least]
+    return [*parts, short] if length_of(short) >= least else parts
+
+
+def _with_room(of: Flowing, spans: Sequence[Span]) -> Limit:
+    """Return what a flow used of a link with room, if it is not known what the limit was."""
+    could = sum(of.path.bits(*one) for one in spans)
+    ours = sum(of.run.of(of.flow).bits_of(of.path.passing(*one)) for one in spans)
+    links = _links(of, spans)
+    return Limit("", f"the flow used {ours / could:.0%} of what {links} could carry, with headers")
+
+
+def _links(of: Flowing, spans: Sequence[Span]) -> str:
+    """The links that are in use in some times."""
+    names = dict.fromkeys(name for one in spans for name in of.path.links(*one))
+    return " and ".join(map(link_text, names))
+
+
+def _is_bulk(info: Mapping[str, Any]) -> bool:
+    """Whether a flow of the mobile node is no application's, which would limit it."""
+    return bool(info["workload"] in (None, "", "bulk") and info["moves"])
+
+
+def _limit(of: Flowing, spans: Sequence[Span]) -> Limit | None:
+    """Return what limited a flow in some times, by data of these; None if that is not known."""
+    run, flow, path = of.run, of.flow, of.path
+    info = run.flows[flow]
+    if not _is_bulk(info):
+        return None
+    span = begin, end = spans[0][0], spans[-1][1]
+    length = length_of(spans)
+    could = sum(path.bits(*one) for one in spans)
     if not np.isfinite(could) or could <= 0:
         return None
     events = run.of(flow)
     if events.has_paths:
         return None
     # What passed the link while it is counted what it could carry.
-    passing = path.passing(begin, end)
-    ours = events.bits_of(passing)
-    others = run.bits_of(info["direction"], passing) - ours
-    links = " and ".join(map(link_text, path.links(begin, end)))
-    lost, sent = events.lost_within(*span), events.sent_within(*span)
-    if ours + others >= _FULL * could:
-        rate_bps = could / (end - begin) * NS_PER_S
-        share = f"{ours / could:.0%}"
+    passing = [path.passing(*one) for one in spans]
+    ours = sum(map(events.bits_of, passing))
+    others = sum(run.bits_of(info["direction"], one) for one in passing) - ours
+    links = _links(of, spans)
+    each_lost = [events.lost_within(*one) for one in spans]
+    lost = {cause: sum(one[cause] for one in each_lost) for cause in each_lost[0]}
+    sent = sum(events.sent_within(*one) for one in spans)
+    could_bps = could / length * NS_PER_S
+    held = _held_on(run, flow, spans, path)
+    if ours + others >= FULL * could:
         said = (
-            f"the link was the limit: {share} of what {links} could carry, with headers, was this "
-            "flow's"
+            f"the link was the limit: {ours / could:.0%} of what {links} could carry, with "
+            "headers, was this flow's"
         )
         if others >= _LEAST_OTHER * could:
             said += f", and {(ours + others) / could:.0%} that of all flows together"
-        held = _held_on(run, flow, span, path)
-        with_room = "" if held is None else _full_window(held, span, setting)
-        each = said, _queue(path, span, rate_bps), with_room, _losses(lost)
+        with_room = "" if held is None else _full_window(held, span, of.setting)
+        each = said, _queue(path, spans, could_bps), with_room, _losses(lost)
         return Limit("", "; ".join(filter(None, each)))
-    since = _flows_from(run, flow, span, path)
-    sampled = _Samples.of(path, flow, since, end)
+    since = _flows_from(run, flow, spans[0], path)
+    flowing = [(since, spans[0][1]), *spans[1:]]
+    sampled = _Samples.of(path, flow, flowing)
     if not sampled.are_known:
         return None
     _, cwnd, threshold, flight, trip = sampled
     of_use = f"{ours / could:.0%} of what {links} could carry, with headers"
-    held = _held_on(run, flow, span, path)
     if held is not None:
-        return _of_receiver(held, span, of_use, setting)
-    if path.wired_bps < np.nanmax(path.rate_bps) or not is_alone:
+        return _of_receiver(held, span, of_use, of.setting)
+    if path.wired_bps < np.nanmax(path.rate_bps) or not of.is_alone:
         return None
+    # The longest stall may be at another time; times without arrivals are seen.
+    still_ns = max(stall_within(of.stall, one) for one in flowing)
     if (
-        stall_ns > max(_MOST_STILL * (end - begin), _STILL_TRIPS * float(np.nanmax(trip)))
-        or path.idle_share(begin, end) > _MOST_STILL
-        or _still_share(events, span, float(np.nanmedian(trip))) > _MOST_STILL
+        still_ns > max(_MOST_STILL * length, _STILL_TRIPS * float(np.nanmax(trip)))
+        or sum(path.idle_share(*one) * (one[1] - one[0]) for one in spans) > _MOST_STILL * length
+        or _still_share(events, flowing, float(np.nanmedian(trip))) > _MOST_STILL
     ):
         return None
-    could_rate = could / (end - begin) * NS_PER_S / 1e6
-    of_link = f"{links} could carry {could_rate:.3g} Mbit/s"
+    of_link = f"{links} could carry {could_bps / 1e6:.3g} Mbit/s"
     grows = (np.diff(cwnd) >= 0).all() and int(np.argmax(cwnd)) > len(cwnd) // 2
     if not sum(lost.values()) and grows and (cwnd < threshold).all() and not _is_paced(info):
-        if end - begin < _LEAST_TRIPS * float(np.nanmean(trip)):
+        if length < _LEAST_TRIPS * float(np.nanmean(trip)):
             return None
         return Limit(
             "",
             f"the slow start was the limit: it lasted until the end, and the window grew to "
             f"{cwnd[-1]:,.0f} segments; the flow used {of_use}",
         )
-    trips = events.trips_of(begin, end)
+    trips = np.concatenate([events.trips_of(*one) for one in spans])
     if not len(trips):
         return None
     rate = 8 * info["payload_bytes"] * np.mean(cwnd) / np.mean(trips) * NS_PER_S
-    goodput = ours / (end - since) * NS_PER_S
+    goodput = ours / length_of(flowing) * NS_PER_S
     if abs(rate / goodput - 1) > _NEAR or np.mean(flight) < _LEAST_FLIGHT * np.mean(cwnd):
         return None
     when = f" from {to_ms(since)} on" if since - begin > _MOST_STILL * (end - begin) / 2 else ""
@@ -178,9 +271,10 @@ def limit_of(
             f"losses on the link were probably the limit: {lost['radio']:,} of {sent:,} packets "
             f"({lost['radio'] / sent:.1%}) were lost by the radio; the window had {window}"
             + (f"; {others_lost}" if (others_lost := _losses(lost | {"radio": 0})) else ""),
+            is_long=True,
         )
     said = f"the congestion window was the limit: {window}"
-    return Limit("", "; ".join(filter(None, (said, _losses(lost)))))
+    return Limit("", "; ".join(filter(None, (said, _losses(lost)))), is_long=True)
 
 
 class Held(NamedTuple):
@@ -217,11 +311,12 @@ class _Samples(NamedTuple):
     trip_ns: Values
 
     @classmethod
-    def of(cls, path: PathSamples, flow: str, begin_ns: int, end_ns: int) -> _Samples:
-        """Those of a flow from one instant to another."""
+    def of(cls, path: PathSamples, flow: str, spans: Sequence[Span]) -> _Samples:
+        """Those of a flow in some times."""
         table = path.senders
         time = np.asarray(table.numpy("time_ns"), np.int64)
-        rows = (np.array(table.column("flow")) == flow) & (time >= begin_ns) & (time <= end_ns)
+        within = np.any([(time >= begin) & (time <= end) for begin, end in spans], axis=0)
+        rows = (np.array(table.column("flow")) == flow) & within
         names = ("cwnd", "ssthresh", "flight", "srtt_ns")
         columns = [np.asarray(table.numpy(name), np.float64)[rows] for name in names]
         return cls(time[rows], *columns)
@@ -253,31 +348,33 @@ def held_by_receiver(
     flow used for long between two instants; also on one that is full.
     """
     info = run.flows[flow]
-    if info["workload"] not in (None, "", "bulk") or not info["moves"] or _is_paced(info):
+    if not _is_bulk(info) or _is_paced(info):
         return []
-    each = (_held_on(run, flow, within, path) for _, within in long_uses(path, span))
+    each = (_held_on(run, flow, [within], path) for _, within in long_uses(path, span))
     return [one for one in each if one is not None]
 
 
-def _held_on(run: RunEvents, flow: str, span: tuple[int, int], path: PathSamples) -> Held | None:
-    """Return when the receiver's window was the limit, if for much of the time between two
-    instants; None if it was not, or of a flow with several paths or a pace.
+def _held_on(run: RunEvents, flow: str, spans: Sequence[Span], path: PathSamples) -> Held | None:
+    """Return when the receiver's window was the limit, if for much of some times; None if it was
+    not, or of a flow with several paths or a pace.
     """
-    sampled = _Samples.of(path, flow, *span)
+    sampled = _Samples.of(path, flow, spans)
     # Its events need another run, which few flows are worth.
     has_room = sampled.flight <= _UNFILLED * sampled.cwnd
     if not sampled.are_known or np.mean(has_room) < _LEAST_HELD or _is_paced(run.flows[flow]):
         return None
     if run.of(flow).has_paths:
         return None
-    sampled = _Samples.of(path, flow, _flows_from(run, flow, span, path), span[1])
-    return _held(sampled, span) if sampled.are_known else None
+    first = _flows_from(run, flow, spans[0], path), spans[0][1]
+    sampled = _Samples.of(path, flow, [first, *spans[1:]])
+    share = length_of([first, *spans[1:]]) / length_of(spans)
+    return _held(sampled, share) if sampled.are_known else None
 
 
-def _held(sampled: _Samples, span: tuple[int, int]) -> Held | None:
-    """Return the same by samples of the sender. No more than a number of segments is in flight,
-    which is reached in each round trip, while the congestion window has room for more; or that
-    window, which grows only if it is filled, stands still for many round trips.
+def _held(sampled: _Samples, of_all: float) -> Held | None:
+    """Return the same by samples of the sender in a share of all times. No more than a number of
+    segments is in flight, which is reached in each round trip, while the congestion window has room
+    for more; or that window, which grows only if it is filled, stands still for many round trips.
     """
     time, cwnd, _, flight, trip = sampled
     plateau = float(flight.max())
@@ -291,7 +388,7 @@ def _held(sampled: _Samples, span: tuple[int, int]) -> Held | None:
     is_still = (np.diff(time[edges]) > least)[np.cumsum(begins) - 1]
     is_still &= flight <= _UNFILLED * cwnd
     for is_held in (is_at_it, is_still):
-        if np.mean(is_held) * (time[-1] - time[0]) > _LEAST_HELD * (span[1] - span[0]):
+        if np.mean(is_held) * of_all > _LEAST_HELD:
             since, until = int(time[is_held][0]), int(time[is_held][-1])
             # The last data of a short flow are in flight for a round trip or two.
             if until - since < least:
@@ -352,6 +449,27 @@ def _full_window(held: Held, span: tuple[int, int], setting: str) -> str:
     return f"{words} was the limit of what was in flight{sets}, {held.flight:,.0f} segments"
 
 
+def sentence(limits: Sequence[Limit], link: str) -> str:
+    """What limited a flow on a link, after the words on the time on it, in sentences for each part
+    of that, without the last full stop.
+    """
+    first, *more = limits
+    rest = (f"{one.when}, {one.what}" for one in more)
+    return ". ".join([first.said(link), *(f"{one[0].upper()}{one[1:]}" for one in rest)])
+
+
+def has_own_links(scenario: Mapping[str, Any], run: RunEvents) -> bool:
+    """Whether nothing but the flows of the mobile node uses the links of a scenario."""
+    # Flows of other nodes in a cell share its link, too.
+    return all(one["moves"] for one in run.flows.values()) and not any(
+        link.get("cross")
+        or any(
+            isinstance(way := link.get(name), dict) and way.get("cross") for name in ("up", "down")
+        )
+        for link in scenario["links"].values()
+    )
+
+
 def buffer_setting(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> str:
     """Return the setting of the receiver's window of a flow of a scenario; "" of a stack's."""
     if flow.get("stack") not in (None, "midflight"):
@@ -360,9 +478,10 @@ def buffer_setting(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> str:
     return {"linux": "tcp_rmem_max", "quic": ""}.get(profile, "receiver_window")
 
 
-def long_uses(path: PathSamples, span: tuple[int, int]) -> list[tuple[str, tuple[int, int]]]:
-    """Return the times within a span in which the flows were on one link for long, or else the
-    longest one, and when each was in words; if there is only one link, the span and "".
+def long_uses(path: PathSamples, span: Span, least: float = _LONG) -> list[tuple[str, Span]]:
+    """Return the times within a span in which the flows were on one link for long, which is this
+    share of it at `least`, or else the longest one, and when each was in words; if there is only
+    one link, the span and "".
     """
     used = [
         (max(begin, span[0]), min(end, span[1]), name)
@@ -371,7 +490,7 @@ def long_uses(path: PathSamples, span: tuple[int, int]) -> list[tuple[str, tuple
     ]
     if len({name for *_, name in used}) < 2:
         return [("", span)]
-    long = [one for one in used if one[1] - one[0] >= _LONG * (span[1] - span[0])]
+    long = [one for one in used if one[1] - one[0] >= least * (span[1] - span[0])]
     found = []
     for begin, end, name in long or [max(used, key=lambda one: one[1] - one[0])]:
         # A flow may open long after the start of the run.
@@ -395,19 +514,22 @@ def _losses(lost: Mapping[str, int]) -> str:
     return " and ".join([f"{count} packets were lost {where}", *found[1:]])
 
 
-def _still_share(events: FlowEvents, span: tuple[int, int], trip_ns: float) -> float:
-    """The share of the time in which nothing arrived for several round trips."""
-    begin, end = span
-    times = events.arrived_ns
-    gaps = np.diff(np.concatenate([[begin], times[(times > begin) & (times < end)], [end]]))
-    return float(gaps[gaps > _STILL_TRIPS * trip_ns].sum()) / (end - begin)
+def _still_share(events: FlowEvents, spans: Sequence[Span], trip_ns: float) -> float:
+    """The share of some times in which nothing arrived for several round trips."""
+    still, times = 0.0, events.arrived_ns
+    for begin, end in spans:
+        gaps = np.diff(np.concatenate([[begin], times[(times > begin) & (times < end)], [end]]))
+        still += float(gaps[gaps > _STILL_TRIPS * trip_ns].sum())
+    return still / length_of(spans)
 
 
-def _queue(path: PathSamples, span: tuple[int, int], rate_bps: float) -> str:
+def _queue(path: PathSamples, spans: Sequence[Span], rate_bps: float) -> str:
     """Return what waited at the links in use on average, and how long that takes at their mean
     rate; "" if it was little. A queue at a rate that varies may last much longer on average.
     """
-    within = (path.time_ns >= span[0]) & (path.time_ns <= span[1]) & np.isfinite(path.wait_ns)
+    time = path.time_ns
+    within = np.any([(time >= begin) & (time <= end) for begin, end in spans], axis=0)
+    within &= np.isfinite(path.wait_ns)
     if not within.any() or (wait := float(np.mean(path.wait_ns[within]))) < _LEAST_WAIT_NS:
         return ""
     packets = float(np.mean(path.packets[within]))

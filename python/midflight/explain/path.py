@@ -69,9 +69,9 @@ def used_links(setup: Setup, until_ns: int) -> list[tuple[int, int, str]]:
 class PathSamples:
     """The access link in use of flows in one direction, at equal intervals of a run.
 
-    `time_ns`, `rate_bps` (0 without a link), `packets` (mean of its queue) and `wait_ns` (what its
-    queue takes at its rate; nan without a rate) have one value for each sample. Without a known
-    link `rate_bps` is nan.
+    `time_ns`, `rate_bps` (0 without a link), `packets` (mean of its queue), `least` (fewest
+    packets of that) and `wait_ns` (what its queue takes at its rate; nan without a rate) have one
+    value for each sample. Without a known link `rate_bps` is nan.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class PathSamples:
         links, self.senders = setup.samples() if samples is None else samples
         of_link: dict[int, dict[str, Values]] = {}
         numbers = links.numpy("number")
-        names = ("time_ns", "rate_bps", "mean", "bytes", "up", "delay_ns")
+        names = ("time_ns", "rate_bps", "mean", "least", "bytes", "up", "delay_ns")
         columns = {name: np.asarray(links.numpy(name), np.float64) for name in names}
         #: The numbers of all links by their names.
         self._places: dict[str, int] = {}
@@ -104,6 +104,7 @@ class PathSamples:
         )
         self.rate_bps = np.full(len(self.time_ns), np.nan)
         self.packets, self.wait_ns = self.rate_bps.copy(), self.rate_bps.copy()
+        self.least = self.rate_bps.copy()
         #: When the run ended.
         self.end_ns = ended_ns(setup, links)
         self.used = used_links(setup, self.end_ns + 1)
@@ -112,10 +113,11 @@ class PathSamples:
             found: Any = of_link.get(self._numbers.get(name, -1))
             if not name:
                 self.rate_bps[here] = 0.0
-                self.packets[here] = 0.0
+                self.packets[here] = self.least[here] = 0.0
             elif found is not None:
                 rate = np.where(found["up"] > 0, found["rate_bps"], 0.0)[here]
                 self.rate_bps[here], self.packets[here] = rate, found["mean"][here]
+                self.least[here] = found["least"][here]
                 with np.errstate(divide="ignore", invalid="ignore"):
                     wait = 8 * NS_PER_S * found["bytes"][here] / rate
                 self.wait_ns[here] = np.where(rate > 0, wait, np.nan)

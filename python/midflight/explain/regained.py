@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from midflight.explain.arrivals import RunEvents
     from midflight.explain.path import PathSamples
 
-__all__ = ["USED", "Regained", "regained"]
+__all__ = ["USED", "Regained", "over_ns", "regained"]
 
 #: The rate of a link is used if so much arrives of what it could carry, ...
 USED = 0.8
@@ -33,6 +33,11 @@ class Regained(NamedTuple):
     over_ns: float
 
 
+def over_ns(span_ns: int, trip_ns: float) -> float:
+    """Over how long a time means of what a link carries are taken."""
+    return max(min(_OVER * span_ns, _MOST_NS), _TRIPS * trip_ns)
+
+
 def regained(
     run: RunEvents, direction: str, path: PathSamples, begin_ns: int, until_ns: int, span_ns: int
 ) -> Regained | None:
@@ -46,7 +51,7 @@ def regained(
     if any(one.has_paths for one in flows):
         return None
     trip = float(np.median(trips)) if len(trips) else 0.0
-    over = max(min(_OVER * span_ns, _MOST_NS), _TRIPS * trip)
+    over = over_ns(span_ns, trip)
     step = _STEP * over
     if until_ns - begin_ns < 2 * over:
         return None
