@@ -185,6 +185,8 @@ class Comparison:
     #: than every other. They are in no file.
     lower: int = 0
     higher: int = 0
+    #: Of samples that are values of other axes: these, and the means of both sides. In no file.
+    each: Sequence[tuple[tuple[str, ...], float, float]] = ()
 
     @property
     def ended_side(self) -> int:
@@ -458,7 +460,7 @@ def compare(
             mine_ends, other_ends = (one if math.isfinite(one) else math.inf for one in pair)
             sign = (mine_ends > other_ends) - (mine_ends < other_ends)
             signs[samples[key]] = signs.get(samples[key], 0) + sign
-        keyed = ((samples[key], pair) for key, pair in whole.items())
+        keyed = [(samples[key], pair) for key, pair in whole.items()]
         mine, theirs = unit_means(keyed).reshape(-1, 2).T
         difference = difference_ci(mine, theirs)
         ratio = ratio_ci(mine, theirs)
@@ -482,6 +484,9 @@ def compare(
                 ratio_high=ratio.high,
                 lower=sum(one < 0 for one in signs.values()),
                 higher=sum(one > 0 for one in signs.values()),
+                each=()
+                if group.by_chance
+                else [*zip(dict(keyed), mine.tolist(), theirs.tolist(), strict=True)],
             )
         )
     return found

@@ -358,6 +358,8 @@ class Summary:
                 continue
             if complete and not one.pairs:
                 continue
+            # Of too few the interval says nothing.
+            is_none = one.is_same or one.is_hint
             line = [
                 one.flow,
                 *one.values,
@@ -365,9 +367,9 @@ class Summary:
                 *([str(one.samples)] if by_runs else []),
                 str(one.pairs),
                 number(one.difference / unit),
-                "-" if one.is_same else number(one.half_width / unit),
+                "-" if is_none else number(one.half_width / unit),
                 per_cent(one.ratio),
-                *("-" if one.is_same else per_cent(r) for r in (one.ratio_low, one.ratio_high)),
+                *("-" if is_none else per_cent(r) for r in (one.ratio_low, one.ratio_high)),
             ]
             lines.append(line)
         if not self.has_intervals:
@@ -459,10 +461,9 @@ class Summary:
             )
         baseline = self.compared[0].baseline if self.compared else ""
         if of_zero := sum(one.is_of_zero for one in self.compared):
-            texts.append(
-                f"{of_zero} of {len(self.compared)} have no percentage: the mean of {baseline} is "
-                "0 there."
-            )
+            is_all = not any(one.difference for one in self.compared if one.is_of_zero)
+            what = "all values are" if is_all else f"the mean of {baseline} is"
+            texts.append(f"{of_zero} of {len(self.compared)} have no percentage: {what} 0 there.")
         same = [one for one in self.compared if one.is_same]
         if same and self.has_intervals:
             texts.append(

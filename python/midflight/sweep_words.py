@@ -132,7 +132,8 @@ def change_lines(summary: Summary) -> Iterator[str]:
         else:
             change = _changes(known, every, way, size, summary.others)
             if len(every) == 1:
-                change = _one_change(known[0], way, size)
+                pooled = [key for key in summary.asked.axes if key not in summary.by]
+                change = _one_change(known[0], way, size, pooled)
             said = f"{subject} {change}{'; ' * bool(ended)}{by_end}"
         why = _no_percentage(known, is_relative=is_relative)
         said += f" ({why})" if why and len(every) > 1 else ""
@@ -164,6 +165,13 @@ class _Size:
     def of(self, one: Comparison) -> float:
         return self.scale * (one.ratio if self.is_relative else one.difference)
 
+    def between(self, mine: float, theirs: float) -> float:
+        """The size of the change of one sample."""
+        change = mine - theirs
+        if not self.is_relative:
+            return self.scale * change
+        return self.scale * change / theirs if theirs else 0.0
+
     def ends(self, one: Comparison) -> tuple[float, float]:
         """The ends of the interval of a change."""
         if self.is_relative:
@@ -187,8 +195,8 @@ class _Size:
         return f"{low if low == high else f'{low} to {high}'} {self.unit}".rstrip()
 
 
-def _one_change(one: Comparison, way: Direction, size: _Size) -> str:
-    """The change of the only combination, with its interval."""
+def _one_change(one: Comparison, way: Direction, size: _Size, pooled: Sequence[str]) -> str:
+    """The change of the only combination, with its interval, over the values of these axes."""
     side = side_of(one)
     has_interval = one.samples > 1 and not one.is_same
     why = _no_percentage([one], is_relative=size.is_relative)
@@ -209,7 +217,31 @@ def _one_change(one: Comparison, way: Direction, size: _Size) -> str:
     ends = " to ".join(map(size.text, sorted(map(abs, size.ends(one))))) if has_interval else ""
     if more := "; ".join(filter(None, (ends, why))):
         said += f" ({more})"
+    said += _against(one, way, size, pooled)
     return f"{said}; no interval, as {why_same([one])}" if one.is_same else said
+
+
+def _against(one: Comparison, way: Direction, size: _Size, pooled: Sequence[str]) -> str:
+    """At which values of these axes a change is the other way, and by at least half as much as the
+    mean change; "" if it is at none.
+    """
+    from midflight.plot.common.names import plural_name
+
+    mean = size.of(one)
+    each = {key: size.between(mine, theirs) for key, mine, theirs in one.each}
+    other = {key: change for key, change in each.items() if change * mean <= -0.5 * mean * mean}
+    if not other or not mean:
+        return ""
+    varied = [
+        axis
+        for axis, values in zip(pooled, zip(*each, strict=True), strict=True)
+        if len({*values}) > 1
+    ]
+    what = plural_name(varied[0]) if len(varied) == 1 else "combinations"
+    where = where_words([*other], [*each], pooled).replace("(at ", "(")
+    side = -1 if mean > 0 else 1
+    count = f"{len(other)} of {len(each)} {what}{where}"
+    return f", but {way.word(side)} at {count}, by {size.range(map(abs, other.values()))}"
 
 
 def _is_by_end(one: Comparison) -> bool:

@@ -36,9 +36,11 @@ def made_of(
     flow: str = "get",
     early: tuple[str, ...] = (),
     phase: int | None = None,
+    by: tuple[str, ...] = (SCHEME, GAP),
 ) -> Summary:
     """The comparison of schemes with these values, in the metric's shown unit, at each gap, of a
-    run each; flows of `early` schemes were done before the handoff.
+    run each; flows of `early` schemes were done before the handoff. Axes that are not in `by` are
+    pooled.
     """
     unit = METRICS[metric][1]
     rows = [
@@ -50,8 +52,7 @@ def made_of(
         for gap, values in at.items()
         for run, value in enumerate(values)
     ]
-    by = [SCHEME, GAP]
-    grouped = groups(iter(rows), by, by, metric, lambda row: row[SCHEME] in early)
+    grouped = groups(iter(rows), [SCHEME, GAP], by, metric, lambda row: row[SCHEME] in early)
     schemes, gaps = [*results], [*next(iter(results.values()))]
     axes = {SCHEME: schemes, GAP: gaps}
     asked: Any = type("Asked", (), {"compare": SCHEME, "scenario": TWO, "axes": axes})()
@@ -63,6 +64,28 @@ def made_of(
 def near(value: float, count: int = 4) -> list[float]:
     """Values that differ a little among runs."""
     return [value * (1 + 0.01 * (-1) ** run * (run + 1)) for run in range(count)]
+
+
+def test_a_change_says_at_which_values_it_is_the_other_way() -> None:
+    """One that is half as large as the mean change or more is no detail."""
+    gaps = [f"{gap}s" for gap in range(1, 10)]
+    sack = {gap: [4.0] for gap in gaps}
+    vho = {gap: [2.0] for gap in gaps} | {"9s": [5.5]}
+    (said,) = change_lines(made_of({"sack": sack, "vho": vho}, by=(SCHEME,)))
+    assert said.startswith("vho is faster by 40 % (")
+    assert said.endswith("), but slower at 1 of 9 gaps (9 s), by 38 %")
+    vho["9s"] = [4.1]
+    (said,) = change_lines(made_of({"sack": sack, "vho": vho}, by=(SCHEME,)))
+    assert "slower" not in said
+
+
+def test_a_change_of_few_pairs_has_no_interval_in_tables() -> None:
+    lost = {"1s": [3.0, 3.1, *[math.nan] * 4]}
+    made = made_of({"sack": {"1s": near(4.0, 6)}, "vho": lost})
+    head, line = made.comparison_lines(1e9)
+    shown = dict(zip(head, line, strict=True))
+    assert [shown[name] for name in ("+-", "from", "to")] == ["-"] * 3
+    assert shown["pairs"] == "2"
 
 
 def test_the_best_one_is_named_and_is_first() -> None:
