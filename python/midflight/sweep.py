@@ -223,6 +223,13 @@ class Sweep:
     #: The axes that a summary separates, and the compared one; None for all that are no samples.
     by: Sequence[str] | None = None
 
+    def __repr__(self) -> str:
+        """The axes with their numbers of values, without the text of the scenario."""
+        axes = ", ".join(f"{key}: {len(values)} values" for key, values in self.axes.items())
+        words = [axes or "no axes", f"compare={self.compare}" if self.compare else ""]
+        words.append(f"folder={str(self.folder)!r}" if self.folder is not None else "")
+        return f"<Sweep over {', '.join(filter(None, words))}>"
+
     @classmethod
     def of(
         cls,

@@ -85,6 +85,11 @@ SAID = {
         "midflight run has no option --seedd (did you mean --seed?); see midflight run --help",
         "--set",
     ),
+    "option of sweeps": (
+        ["plot", "ferry", "--metric", "stall_ns"],
+        "midflight plot has no option --metric (--y does that); see midflight plot --help",
+        "mean",
+    ),
     "no option": (
         ["run", "wifi-to-lte", "--colour", "x"],
         "midflight run has no option --colour; see midflight run --help",

@@ -59,6 +59,9 @@ BY_PATH = {
     "--trace": "--set links.NAME.trace=FILE",
 }
 
+#: What an option of `midflight sweep` and `midflight report` is called in another command.
+_ELSEWHERE = {("plot", "--metric"): "--y"}
+
 
 def usage_message(error: Any) -> str:
     """Return the sentence on a command line that is not accepted, with the page that helps."""
@@ -70,10 +73,13 @@ def usage_message(error: Any) -> str:
         return f"{message}{' See' if message.endswith('?') else '; see'} {help_page}"
     known = [name for one in context.command.params for name in (*one.opts, *one.secondary_opts)]
     names = {name.lstrip("-"): name for name in known if name.startswith("--")}
+    same = _ELSEWHERE.get((str(context.command.name), option))
     near = meant(option.lstrip("-"), names)
     if context.command.name in OF_SCENARIOS and "--set" in known and option in BY_PATH:
         several = "; midflight report and midflight plot compare several"
         hint = f" ({BY_PATH[option]} sets it{several if option == '--scheme' else ''})"
+    elif same is not None:
+        hint = f" ({same} does that)"
     elif near is not None:
         hint = f" (did you mean {names[near]}?)"
     else:
