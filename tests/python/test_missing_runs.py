@@ -82,8 +82,8 @@ def test_figures_of_changes_name_the_runs_that_are_left_out(short: Path) -> None
     each = zip(
         *(columns[one] for one in ("pairs", "baseline_missing", "value_missing")), strict=True
     )
-    known = [(int(sack), int(freeze)) for pairs, sack, freeze in each if int(pairs)]
-    sack, freeze = (sum(one) for one in zip(*known, strict=True))
+    # Those of all places, also without a pair.
+    sack, freeze = (sum(map(int, one)) for one in [*zip(*each, strict=True)][1:])
     assert sack
     named = f"{sack} run{'s' * (sack > 1)} of sack (CUBIC)" + f" and {freeze} of freeze" * bool(
         freeze
@@ -150,8 +150,11 @@ def compared(**sides: int) -> dict[str, list[Any]]:
 def test_each_side_of_a_pair_has_its_words(sides: dict[str, int], words: str) -> None:
     data = spread_of(compared(**sides), "interval", x=GAP, value="ratio", by=["value"])
     assert words in data.detail
-    is_left_out = words.startswith("left out") or "done_before" in sides
-    assert ("left out" in data.detail) == is_left_out
+    # Runs that did not finish are counted at all places, also where no pair is left.
+    for name, side in (("sack", "baseline_missing"), ("freeze", "value_missing")):
+        assert (
+            f"{sides.get(side)} of {name}" in data.detail.replace(" runs", "").replace(" run", "")
+        ) == (side in sides)
 
 
 def test_changes_whose_interval_contains_0_have_brackets() -> None:
@@ -278,8 +281,10 @@ def test_what_each_run_is_averaged_over_is_named() -> None:
     columns = compared() | {"a.y": ["1", "1"]}
     for kind in ("interval", "heatmap"):
         how: Any = {"x": GAP, "y": "a.y", "value": "ratio", "samples": [AT, "seed"]}
-        words = "over 3 to 5 runs of several instants each"
-        assert words in spread_of(columns, kind, **how).detail
+        # Of each run one pair counts, or, where some are left out, not as many of each.
+        assert "over 3 to 5 runs" in spread_of(columns, kind, **how).detail
+        some = columns | {"pairs": [9, 3]}
+        assert "over 3 to 5 seeds (3 to 9 pairs)" in spread_of(some, kind, **how).detail
         # Where the instants are the samples, they are named once.
         by_axes = columns | {"over": ["axes"] * 2}
         assert "pooled" not in spread_of(by_axes, kind, **how).detail

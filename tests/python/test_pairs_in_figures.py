@@ -143,18 +143,19 @@ def test_a_cell_where_only_one_side_finished_has_an_arrow() -> None:
     assert [len(one.lines) for one in maps] == [len(axes.lines)] * 2
 
 
-@pytest.mark.parametrize(("pairs", "marks"), [(1, 1), (2, 1), (3, 0)])
-def test_points_of_half_of_the_pairs_or_fewer_are_pale(pairs: int, marks: int) -> None:
+@pytest.mark.parametrize(("pairs", "marks"), [(1, 1), (2, 0), (3, 0)])
+def test_points_of_fewer_pairs_than_are_left_out_are_pale(pairs: int, marks: int) -> None:
+    """By the rule of maps, where they are in brackets, and of reports."""
     columns = compared({("freeze", "40ms", "2s"): pairs})
     axes = interval(columns)
     pale = [one for one in axes.lines if one.get_alpha() and one.get_marker() not in ("", "None")]
     assert [[round(one) for one in line.get_xdata()] for line in pale] == [[2]] * marks
-    assert ("pale: half the pairs of others or fewer" in said_in(axes)) == bool(marks)
-    words = "*: at most half as many pairs as others"
+    words = "of one run, or of fewer pairs than are left out"
+    assert (f"pale: {words}" in said_in(axes)) == bool(marks)
     how: Any = {"x": GAP, "y": DELAY, "value": "ratio", "where": {"value": "freeze"}}
     cells, _ = figure_of(plot_spread, columns, "heatmap", **how).axes
-    assert sum(one.get_text().endswith("*") for one in cells.texts) == marks
-    assert (words in said_in(cells)) == bool(marks)
+    assert sum(one.get_text().endswith(")") for one in cells.texts) == marks
+    assert (f"in brackets: {words}" in said_in(cells)) == bool(marks)
 
 
 def test_a_few_long_intervals_do_not_take_the_axis() -> None:

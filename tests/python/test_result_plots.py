@@ -148,7 +148,7 @@ def test_the_instants_of_a_run_are_one_sample() -> None:
     mean, half = mean_ci([10.0, 11.0, 12.0, 13.0])
     assert (row["mean"], row["high"]) == pytest.approx((mean, mean + half))
     assert (row["over"], row["samples"], row["values"]) == ("runs", 4, 12)
-    assert data.detail == "mean and 95 % interval over 4 runs of 3 instants each"
+    assert data.detail == "mean and 95 % interval over 4 seeds of 3 instants each"
     said = [one.get_text() for one in spread_figure(data).axes[0].texts]
     assert said == [data.detail]
     # So it is in a table without digests, such as phases.csv, and by seeds.
@@ -180,7 +180,7 @@ def test_one_sample_has_no_interval_and_the_figure_says_why() -> None:
     # Each run is a line, and its instants are a sample of instants.
     assert [one["samples"] for one in rows] == [1, 1]
     assert all(np.isnan(one["low"]) for one in rows)
-    assert data.detail == "mean; no interval, as each is of one run of 3 instants"
+    assert data.detail == "mean; no interval, as each is of one seed of 3 instants"
     kept = {"run": "0", "handoffs.0.at": "1 s"}
     data, (row,) = interval_of(columns, where=kept)
     assert (row["mean"], row["samples"], row["values"]) == (10.0, 1, 1)
@@ -539,7 +539,7 @@ def test_schemes_on_an_axis_have_their_looks_and_no_legend(kind: str) -> None:
 def test_a_figure_says_what_it_pools_of_the_rows_that_are_kept(swept: Path) -> None:
     scheme, gap = "flows.download.scheme", "handoffs.0.gap"
     columns = read_columns(swept, "duration_ns")
-    behind = {False: "over 6 runs of 2 gaps", True: "over 3 runs"}
+    behind = {False: "over 6 runs (3 seeds \N{MULTIPLICATION SIGN} 2 gaps)", True: "over 3 runs"}
     how: Any = {"value": "duration_ns"}
     for is_kept, words in behind.items():
         where = {gap: "1s"} if is_kept else {}

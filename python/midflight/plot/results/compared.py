@@ -23,7 +23,6 @@ from midflight.sweep_results import same_words as why_same
 
 __all__ = [
     "EMPTY_MARKS",
-    "FEW",
     "HINT",
     "MEANS",
     "PALE",
@@ -35,7 +34,6 @@ __all__ = [
     "ends_of",
     "has_ends",
     "is_compared",
-    "is_few",
     "is_hint_of",
     "is_number",
     "is_same",
@@ -59,14 +57,12 @@ _ENDS: Mapping[str, Sequence[str]] = {
 }
 #: What they are, above the figure.
 MEANS: Mapping[str, str] = {"ratio": "change of the mean", "difference": "mean difference"}
-#: What a point or a cell of few pairs has, and what that means.
-FEW = "*: at most half as many pairs as others"
-#: What a point of few pairs is, and what that means.
-PALE = "pale: half the pairs of others or fewer"
 #: What a cell of a map has whose interval contains 0, or that has none beside others.
 UNSURE = "95 % interval contains 0"
 #: What a cell has whose change is of too few runs or pairs.
 HINT = "of one run, or of fewer pairs than are left out"
+#: What such a point of a line is.
+PALE = f"pale: {HINT}"
 #: The marks of places of a line without pairs: beyond the upper or the lower edge of the axes, as
 #: only the value or only the baseline never finished, or that nothing is known.
 EMPTY_MARKS: Mapping[str, str] = {
@@ -265,11 +261,6 @@ def is_unsure(columns: Columns, row: int, value: str) -> bool:
     return not (low > 0 or high < 0)
 
 
-def is_few(pairs: int, most: int) -> bool:
-    """Whether these are so few pairs beside those of other points that a mark says so."""
-    return pairs > 0 and 2 * pairs <= most
-
-
 def usual_ends(
     means: Sequence[float], intervals: Sequence[tuple[float, float]]
 ) -> tuple[float, float] | None:
@@ -372,11 +363,10 @@ def _is_time(columns: Columns, row: int) -> bool:
 
 
 def left_out_words(columns: Columns, rows: Sequence[int], *, most_named: int = _MOST_NAMED) -> str:
-    """Which runs are the reason why comparisons have fewer pairs than others, together if they are
-    of more than so many lines; "" if none has, or it has none at all (`why_empty`).
+    """Which runs are the reason why comparisons lack pairs, together if they are of more than so
+    many lines; "" if none does.
     """
-    some = [row for row in rows if _count(columns, "pairs", row)]
-    lost = [row for row in some if _count(columns, "left_out", row)]
+    lost = [row for row in rows if _count(columns, "left_out", row)]
     words = []
     if lost and {*_SIDES} <= {*columns}:
         apart = list(columns)[: list(columns).index("metric")]

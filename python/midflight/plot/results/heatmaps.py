@@ -34,7 +34,6 @@ from midflight.plot.results.axis import (
 )
 from midflight.plot.results.compared import (
     EMPTY_MARKS,
-    FEW,
     HINT,
     MEANS,
     UNSURE,
@@ -45,7 +44,6 @@ from midflight.plot.results.compared import (
     ends_of,
     has_ends,
     is_compared,
-    is_few,
     is_hint_of,
     is_number,
     is_small,
@@ -313,7 +311,7 @@ def _one_map(
 def map_of(data: Spread) -> Map:
     """Return the cells of one map."""
     cells = np.full((len(data.groups), len(data.categories or ())), np.nan)
-    words, pairs, arrows = {}, {}, {}
+    words, arrows = {}, {}
     unsure: set[tuple[int, int]] = set()
     for line, group in enumerate(data.groups):
         for place, (x, values) in enumerate(zip(group.x, group.values, strict=True)):
@@ -322,14 +320,10 @@ def map_of(data: Spread) -> Map:
             words[line, int(x)] = f"{done} of {len(values)}" if done else "never"
             if group.empty and group.empty[place] in ("up", "down"):
                 arrows[line, int(x)] = group.empty[place]
-            if group.counts and math.isfinite(cells[line, int(x)]):
-                pairs[line, int(x)] = group.counts[place][1]
-                if group.unsure[place]:
-                    unsure.add((line, int(x)))
-    most = max(pairs.values(), default=0)
-    few = {place for place, count in pairs.items() if is_few(count, most)}
+            if group.counts and math.isfinite(cells[line, int(x)]) and group.unsure[place]:
+                unsure.add((line, int(x)))
     rows = [group.label for group in data.groups]
-    return Map(cells, data.categories or (), rows, words, few, unsure, arrows)
+    return Map(cells, data.categories or (), rows, words, unsure, arrows)
 
 
 def map_colours(maps: Sequence[Map], *, signed: bool) -> Colours:
@@ -500,8 +494,6 @@ def _detail(data: Spread, maps: Sequence[Map], *, is_written: bool, hatched: int
         if any(one != "never" for one in never):
             some = next(one for one in never if one != "never")
             words.append(f"{some}: so many runs finished, too few for a median")
-        if any(one.few for one in maps):
-            words.append(FEW)
     else:
         if hatched:
             words.append(f"hatched: {'above' if hatched > 0 else 'below'} 0")

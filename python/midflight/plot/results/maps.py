@@ -115,15 +115,14 @@ class Layout(NamedTuple):
 @dataclass(frozen=True)
 class Map:
     """The values of the cells, by row and column: nan where there is none, inf where half of the
-    runs or more did not finish; what these cells say instead, which values are of few pairs,
-    which changes may be none, and which empty cells have an arrow, "up" or "down".
+    runs or more did not finish; what these cells say instead, which changes may be none, and
+    which empty cells have an arrow, "up" or "down".
     """
 
     cells: NDArray[np.float64]
     columns: Sequence[str]
     rows: Sequence[str]
     words: Mapping[tuple[int, int], str] = field(default_factory=dict)
-    few: Collection[tuple[int, int]] = ()
     unsure: Collection[tuple[int, int]] = ()
     arrows: Mapping[tuple[int, int], str] = field(default_factory=dict)
 
@@ -308,10 +307,8 @@ def _texts(shown: Map, digits: int, *, signed: bool) -> dict[tuple[int, int], st
     found = {}
     for (line, column), value in np.ndenumerate(shown.cells):
         if math.isfinite(value):
-            few = "*" if (line, column) in shown.few else ""
             text = number_words(value, digits, signed=signed)
-            text = f"({text})" if (line, column) in shown.unsure else text
-            found[line, column] = text + few
+            found[line, column] = f"({text})" if (line, column) in shown.unsure else text
         elif not math.isnan(value):
             found[line, column] = shown.words.get((line, column), "never")
     return found

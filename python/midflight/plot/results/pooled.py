@@ -9,7 +9,6 @@ from typing import Any
 from midflight.plot.common.names import plural_name
 from midflight.plot.results.rows import Pooled, is_key, measured_flows, rows_of
 from midflight.plot.results.tables import Columns
-from midflight.plot.results.unfinished import joined
 from midflight.sweep_results import SEED, is_sample
 
 __all__ = ["axes_of", "pooled_axes", "pooled_flows", "pooled_words"]
@@ -84,7 +83,7 @@ def pooled_words(
     together = f"flows {' and '.join(flows)} together" if len(flows) > 1 else ""
     if len(flows) > _MOST_FLOWS:
         together = f"{len(flows)} flows together"
-    return Pooled(joined(named) if named else "", prod(count for _, count in pooled), together)
+    return Pooled(named, prod(count for _, count in pooled), together)
 
 
 def pooled_flows(

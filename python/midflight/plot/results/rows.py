@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from midflight.plot.common.names import column_name
 from midflight.plot.results.tables import Columns
-from midflight.plot.results.unfinished import counted_flows
+from midflight.plot.results.unfinished import counted_flows, joined
 from midflight.refusal import refusal
 from midflight.run_tables import is_requests
 from midflight.sweep_results import SEED, WORKLOAD_OF
@@ -52,15 +52,16 @@ _MET_WORDS: Mapping[str, str] = {
 
 
 class Pooled(NamedTuple):
-    """The axes that a figure pools in words, "6 instants", the number of combinations of their
-    values at a point, and the flows that it takes together.
+    """The axes that a figure pools in words, such as "6 instants", the number of combinations of
+    their values at a point, and the flows that it takes together.
     """
 
-    axes: str = ""
+    axes: Sequence[str] = ()
     number: int = 0
     flows: str = ""
 
 
+_TIMES = "\N{MULTIPLICATION SIGN}"
 #: Of a figure that pools nothing.
 NONE_POOLED = Pooled()
 
@@ -151,13 +152,18 @@ def counted_as(columns: Columns, rows: Sequence[int], apart: Collection[str | No
 
 def over_words(counts: Iterable[int], counted: str, pooled: Pooled | None = None) -> str:
     """Return how many runs, values or other samples are behind each point: "over 3 to 5 runs", and
-    what is pooled in them: "over 30 runs of 6 instants", or "over 6 instants" if each has one.
+    what is pooled in them: "over 30 runs (5 seeds x 6 instants)", "over 29 to 30 runs of 6
+    instants", or "over 6 instants" if each has one.
     """
     some = [count for count in counts if count > 0]
     if pooled is not None and pooled.axes:
         if {*some} == {pooled.number}:
-            return f"over {pooled.axes}"
-        return f"{over_words(some, counted)} of {pooled.axes}"
+            return f"over {joined(pooled.axes)}"
+        seeds, rest = divmod(max(some, default=0), pooled.number)
+        if counted == "runs" and len({*some}) == 1 and not rest:
+            each = f" {_TIMES} ".join((f"{seeds} seeds", *pooled.axes))
+            return f"{over_words(some, counted)} ({each})"
+        return f"{over_words(some, counted)} of {joined(pooled.axes)}"
     least, most = min(some, default=0), max(some, default=0)
     number = f"{most}" if least == most else f"{least} to {most}"
     return f"over {number} {counted.removesuffix('s') if most == 1 else counted}"

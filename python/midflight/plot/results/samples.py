@@ -6,7 +6,7 @@ numbers, the values of each run are averaged first, as its instants share its ra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from midflight.plot.common.names import plural_name, short_name
@@ -16,6 +16,10 @@ from midflight.plot.results.tables import Columns
 from midflight.sweep_results import SEED, Chance, sample_places
 
 __all__ = ["averaged_axes", "interval_words", "sampling"]
+
+
+#: What a sample is called.
+_ONE: Mapping[str, str] = {"runs": "run", "values": "value"}
 
 
 @dataclass(frozen=True)
@@ -69,37 +73,39 @@ def interval_words(
 
     `what` is "mean" or the like, `counts` are the numbers of samples at the points, `axes` those
     whose values are the samples, as far as they are known, `shown` is what is drawn beside it, and
-    each sample is the mean of what is `averaged`.
+    `averaged` says what each sample is the mean of (`averaged_axes`).
     """
     some = [count for count in counts if count > 0]
     if not some:
         return what
-    one = {"runs": "run", "values": "value"}.get(over, "sample")
+    # A seed has several runs, whose mean is the sample.
+    one = "seed" if over == "runs" and averaged else _ONE.get(over, "sample")
     least, most = min(some), max(some)
-    of = f" of {averaged}" if averaged else ""
     if most == 1:
-        return f"{what}; no interval, as each is of one {one}{of}"
-    each = f"{of} each" if averaged else ""
-    alone = f"; none where there is only one {one}" if least == 1 else ""
+        return f"{what}; no interval, as each is of one {one}{averaged.removesuffix(' each')}"
+    alone = f"; none where there is only one {one}" if shown and least == 1 else ""
     samples = _values_of(axes) if over == "axes" else f"{one}s"
-    return f"{what}{shown} {over_words(some, samples)}{each}{alone}"
+    return f"{what}{shown} {over_words(some, samples)}{averaged}{alone}"
 
 
 def averaged_axes(over: str, axes: Sequence[str], counts: Iterable[tuple[int, int]]) -> str:
-    """Return what the pairs of each run are averaged over, whose samples are runs; "" if there is
-    nothing, or if the samples are the values of these axes. `counts` are the numbers of samples and
-    pairs at the points.
+    """Return what the pairs of each seed are averaged over, whose samples are seeds: " of 6
+    instants each" or, where some are left out, the number of pairs; "" if there is nothing, or if
+    the samples are the values of these axes. `counts` are the numbers of samples and pairs at the
+    points.
     """
     names = [plural_name(name) for name in axes if not name.endswith(SEED)]
-    if over != "runs" or not names:
+    known = [one for one in counts if one[0]]
+    if over != "runs" or not names or not known:
         return ""
-    each = {pairs / samples for samples, pairs in counts if samples}
-    if len(names) == len(each) == 1 and (number := each.pop()).is_integer() and number > 1:
+    each = {pairs / samples for samples, pairs in known}
+    if each == {1.0}:
+        return ""
+    if len(names) == len(each) == 1 and (number := each.pop()).is_integer():
         # No pair of any run is left out.
-        names = [f"{number:.0f} {names[0]}"]
-    else:
-        names[0] = f"several {names[0]}"
-    return ", ".join(names)
+        return f" of {number:.0f} {names[0]} each"
+    pairs = [number for _, number in known]
+    return f" ({over_words(pairs, 'pairs').removeprefix('over ')})"
 
 
 def _values_of(axes: Sequence[str]) -> str:

@@ -50,7 +50,7 @@ from midflight.plot.results.compared import (
     empty_words,
     ends_of,
     has_ends,
-    is_few,
+    is_hint_of,
     left_out_words,
     measured_of,
     over_of,
@@ -119,7 +119,6 @@ from midflight.plot.results.spread_marks import (
     ends_of_means,
     entries_of,
     is_cut,
-    most_pairs,
     schemes_of,
     spread_looks,
     spread_styles,
@@ -132,7 +131,7 @@ from midflight.plot.results.tables import (
     read_once,
     results_of,
 )
-from midflight.plot.results.unfinished import counted_words, unfinished_words
+from midflight.plot.results.unfinished import counted_words, joined, unfinished_words
 from midflight.plot.usual import (
     Shown,
     free_columns,
@@ -422,6 +421,7 @@ def _lines(
                 group.ends.append(ends_of(columns, mine[0], value, scale))
                 group.counts.append(counts_of(columns, mine[0]))
                 group.empty.append(empty_mark(columns, mine[0]))
+                group.hints.append(is_hint_of(columns, mine[0]))
             group.values.append(each)
         groups.append(group)
     has_baseline = has_intervals and "baseline" in columns
@@ -446,13 +446,9 @@ def _lines(
         counts = [number for group in groups for number, _ in group.counts]
         over = over_of(columns, rows) if sampled is None else sampled.over
         what = MEANS[value] if has_intervals else "mean"
-        most = most_pairs(groups)
-        has_few = any(is_few(pairs, most) for group in groups for _, pairs in group.counts)
-        if has_intervals and has_few:
-            # A single sample, which has no interval, is pale, too.
-            counts = [one for one in counts if one > 1] or counts
+        has_few = any(any(group.hints) for group in groups)
         behind = [one for group in groups for one in group.counts]
-        averaged = pooled.axes
+        averaged = f" of {joined(pooled.axes)} each" if pooled.axes else ""
         if has_intervals:
             averaged = averaged_axes(over, samples, behind) or averaged
         detail = interval_words(what, over, counts, taken, averaged=averaged)

@@ -24,7 +24,6 @@ from midflight.plot.common.style import (
 from midflight.plot.results.box_words import has_no_boxes
 from midflight.plot.results.boxes import draw_boxes
 from midflight.plot.results.compared import (
-    is_few,
     usual_ends,
 )
 from midflight.plot.results.dodge import (
@@ -68,7 +67,6 @@ __all__ = [
     "ends_of_means",
     "entries_of",
     "is_cut",
-    "most_pairs",
     "schemes_of",
     "spread_looks",
     "spread_styles",
@@ -176,10 +174,6 @@ def _whiskers(
         marks.append([(x, up(low), up(high)) for x, (_, low, high) in each])
     marker = marker_high(up(ends[1]) - up(ends[0]), height)
     return whiskers_of(marks, marker, width, logs.x, bands=bands)
-
-
-def most_pairs(groups: Sequence[Group]) -> int:
-    return max((pairs for group in groups for _, pairs in group.counts), default=0)
 
 
 def is_cut(ends: tuple[float, float], cut: tuple[float, float]) -> bool:
@@ -341,7 +335,6 @@ def draw_spread_intervals(
         widths = [LINE_PT] * len(drawn_groups)
     endless = []
     has_bars = False
-    most = most_pairs(data.groups)
     for place, (group, look) in enumerate(drawn_groups):
         at = whiskers.at[place]
         points = np.array(bars_of(group)).reshape(-1, 3)
@@ -359,8 +352,7 @@ def draw_spread_intervals(
         # That of a comparison has the baseline at 0.
         has_negative |= bool((mean < 0).any() or group.ends)
         short = np.array(group.is_short, dtype=np.bool_)
-        few = [is_few(pairs, most) for _, pairs in group.counts] if group.ends else []
-        weak = np.array(few or [False] * len(mean), dtype=np.bool_)
+        weak = np.array(group.hints or [False] * len(mean), dtype=np.bool_)
         span = Span(at, mean, low, high, ~short & ~weak)
         draw_span(
             axes, span, look, at, whiskers.cap_pt, bands=bands, lines=len(drawn_groups), weak=weak
