@@ -363,7 +363,7 @@ def test_names_have_capitals_at_the_beginning_only() -> None:
         DELAY: ["1ms", "2ms"],
         "duration_ns": [1e9, 2e9],
     }
-    assert axis_data(columns, x="x", y="duration_ns").pooled.axes == "2 one-way delays of lte"
+    assert axis_data(columns, x="x", y="duration_ns").pooled.axes == ["2 one-way delays of lte"]
     columns |= {"y": ["a", "a"], "z": ["c", "c"]}
     how: Any = {"x": "x", "y": "y", "value": "duration_ns"}
     kept = {"where": {"z": "c"}}
