@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_hex, to_rgba
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
@@ -129,6 +130,52 @@ def test_stalls_at_the_same_time_are_drawn_for_all_lines() -> None:
         assert [one.scheme for one in stalls] == schemes
         drawn = without_short_stalls(panel, Room(width - 0.65, window)).curves
         assert {len(one.time_s) for one in drawn if one.draw == "stalled"} == {1}
+
+
+@pytest.mark.parametrize(
+    ("starter", "schemes"),
+    [
+        ("web-page", ["sack", "a3", "freeze"]),
+        ("call-handoff", ["sack", "freeze", "enhanced", "bbr-linux"]),
+    ],
+)
+def test_an_application_waits_also_while_its_sender_is_told_to_stop(
+    starter: str, schemes: list[str]
+) -> None:
+    """Freeze-TCP has nothing in the network then, and what a page or a call waits for is late."""
+    runs = watch(starter, schemes=schemes, kinds=["throughput"])
+    (panel,) = shown_panels(runs, ["throughput"])[1]
+    stalls = [one for one in panel.curves if one.draw == "stalled"]
+    assert [one.scheme for one in stalls] == schemes
+    for one, run in zip(stalls, runs, strict=True):
+        assert one.low is not None
+        assert one.high is not None
+        ((begin, end),) = run.gaps
+        assert one.low[0] <= begin < end <= one.high[0]
+        at = run.flows[0].times("rcv") / 1e9
+        assert one.high[0] - one.low[0] == pytest.approx(np.diff(at).max())
+
+
+def _words(figure: Figure) -> list[str]:
+    """What stands beside and above the panels of a figure."""
+    beside = [one.get_text() for axes in figure.axes for one in axes.texts]
+    return beside + [axes.get_title("right") for axes in figure.axes]
+
+
+def test_four_lines_have_rows_and_more_have_numbers_of_each() -> None:
+    schemes = ["sack", "freeze", "enhanced", "bbr-linux", "vho"]
+    kinds = ["throughput", "frames"]
+    runs = watch("call-handoff", schemes=schemes, kinds=kinds)
+    late = [int((one.flows[0].rows("late_frame")).size) for one in runs]
+    assert min(late) > 0
+    window, panels = shown_panels(runs[:4], kinds)
+    texts = _words(over_time_figure(runs[:4], panels, window))
+    assert [one for one in texts if one.endswith(" late")] == [f"{one} late" for one in late[:4]]
+    window, panels = shown_panels(runs, kinds)
+    said = " ".join(" ".join(_words(over_time_figure(runs, panels, window))).split())
+    each = zip((label for run in runs for label in run.labels), late, strict=True)
+    numbers = ", ".join(f"{label} {count}" for label, count in each)
+    assert f"not marked: late frames ({numbers})".replace("sack ", "sack (CUBIC) ") in said
 
 
 def test_a_stall_that_lasts_to_the_end_of_the_run_is_drawn() -> None:
@@ -263,9 +310,11 @@ def test_means_of_a_window_in_bursts_have_whole_round_trips() -> None:
     kept = runs[0].flows[0]
     # But for that of a segment that was sent before the outage.
     trips = kept.values("rtt_sample")[kept.times("rtt_sample") > 4e9]
+    # A round number that is nearly a round trip.
+    assert np.median(trips) == pytest.approx(0.6, rel=0.05)
     for begin in (4.0, None):
         (panel,) = shown_panels(runs, ["throughput"], begin)[1]
-        assert panel.detail == f"means of {np.median(trips):.2g} s"
+        assert panel.detail == "means of 0.6 s"
         (line,) = (one for one in panel.curves if one.label == runs[0].labels[0])
         means = line.value[(line.time_s > 7) & (line.time_s < 15)]
         assert len(means) > 10

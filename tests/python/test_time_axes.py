@@ -234,10 +234,10 @@ def test_rows_of_marks_have_the_number_of_all(width: float, schemes: list[str]) 
     assert "marked" not in axes.get_title("right")
 
 
-@pytest.mark.parametrize("count", [3, 4])
-def test_rows_of_marks_of_more_than_three_lines_have_to_be_asked_for(count: int) -> None:
+@pytest.mark.parametrize("count", [4, 5])
+def test_rows_of_marks_of_more_than_four_lines_have_to_be_asked_for(count: int) -> None:
     gaps = {"handoffs.0.gap": "500 ms"}
-    schemes = ["sack", "freeze", "vho", "bbr-linux"][:count]
+    schemes = ["sack", "freeze", "vho", "bbr-linux", "enhanced"][:count]
     runs = watch(Scenario.read("wifi-to-lte", sets=gaps), schemes=schemes)
 
     def in_rows(marks: list[str] | None) -> bool:
@@ -245,7 +245,7 @@ def test_rows_of_marks_of_more_than_three_lines_have_to_be_asked_for(count: int)
         figure = over_time_figure(runs, panels, window)
         said = [axes.get_title("right") for axes in figure.axes]
         is_told = "timeout" in said[-2] and "lost packets" in said[-1]
-        assert is_told == (count > 3 and marks is None)
+        assert is_told == (count > 4 and marks is None)
         found = {
             axes.get_ylabel()
             for axes in figure.axes
@@ -256,7 +256,7 @@ def test_rows_of_marks_of_more_than_three_lines_have_to_be_asked_for(count: int)
         assert len(texts) == count * bool(found)
         return bool(found)
 
-    assert in_rows(None) == (count == 3)
+    assert in_rows(None) == (count == 4)
     assert in_rows(["losses", "timeouts"])
 
 
@@ -312,10 +312,11 @@ def test_marks_of_a_sequence_do_not_hide_several_lines() -> None:
     window, (panel,) = shown_panels(
         watch(scenario, kinds=["sequence"], schemes=["sack", "cubic"]), ["sequence"]
     )
-    panel = without_many(panel, Room(6.5, window), 2)
+    panel = without_many(panel, Room(6.5, window), 2, {0: "a", 1: "b"})
     assert {one.draw for one in panel.curves} == {"steps"}
     said = panel.detail.removeprefix("not marked: ")
-    assert re.fullmatch(r"[\d,]+ segments lost to a full queue, [\d,]+ segments sent again", said)
+    each = r"\(a [\d,]+\)"
+    assert re.fullmatch(rf"segments lost to a full queue {each}, segments sent again {each}", said)
     (alone,) = shown_panels(watch(scenario, kinds=["sequence"]), ["sequence"])[1]
     assert {"retransmissions", "full"} <= {one.draw for one in alone.curves}
 

@@ -35,6 +35,7 @@ __all__ = [
     "objects_of",
     "segments_of",
     "stalls_of",
+    "wanted_of",
 ]
 
 Values = NDArray[np.float64]
@@ -225,6 +226,22 @@ def objects_of(flow: History) -> tuple[Values, Values, Values]:
     begins = np.array([asked[str(int(one))] / NS_PER_S for one in numbers])
     ends = [read[str(int(one))] / NS_PER_S if str(int(one)) in read else np.nan for one in numbers]
     return numbers, begins, np.array(ends)
+
+
+def wanted_of(flow: History, workload: str) -> list[tuple[float, float]]:
+    """Return from when to when an application waits for data, in seconds: a page or a video from
+    each request until that is read, or to the end of the run, and a call all the time.
+    """
+    if workload == "call":
+        end_ns = [*flow.times("done").tolist(), flow.end_ns][0]
+        return [(flow.begin_ns / NS_PER_S, end_ns / NS_PER_S)] if has_events(flow) else []
+    begins = flow.times("request") / NS_PER_S
+    read = flow.times("object" if workload == "web" else "segment") / NS_PER_S
+    if workload == "web":
+        _, begins, read = objects_of(flow)
+    ends = np.append(read, np.full(len(begins), np.nan))[: len(begins)]
+    ends = np.where(np.isnan(ends), flow.end_ns / NS_PER_S, ends)
+    return [*zip(begins.tolist(), ends.tolist(), strict=True)]
 
 
 def cycle_of(flow: History) -> float:

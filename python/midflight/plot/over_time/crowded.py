@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from midflight.plot.over_time.curves import Draw, Panel, Values
-from midflight.plot.over_time.marks import EVENTS, GROUPS, TIMEOUTS
+from midflight.plot.over_time.curves import Curve, Draw, Panel, Values
+from midflight.plot.over_time.marks import EVENTS, GROUPS, STALL, TIMEOUTS
 from midflight.plot.over_time.room import Room
 
 __all__ = ["MOST_ROWS", "with_room", "without_many", "without_overlaps"]
@@ -17,10 +17,16 @@ __all__ = ["MOST_ROWS", "with_room", "without_many", "without_overlaps"]
 _APART = 1.2
 #: The least length of a step that stands alone, in points.
 _LEAST_STEP_PT = 1.0
-#: Rows of marks of more lines than this would take half of a panel.
-MOST_ROWS = 3
+#: Rows of marks of more lines than this would take half of a panel, or be too low for their marks.
+MOST_ROWS = 4
 #: What is told of rows that are left out.
-_OF_ROWS = {"losses": "lost packet", "timeouts": "timeout"}
+_OF_ROWS: Mapping[Sequence[Draw], str] = {
+    tuple(GROUPS["losses"]): "lost packets",
+    tuple(TIMEOUTS): "timeouts",
+    ("late",): "late frames",
+    ("unread",): "frames not read",
+    ("stalled",): "stalls of playback",
+}
 #: Of several lines those of a sequence are not marked if one of them has more of these marks that
 #: can be told apart: they would hide the lines.
 _MOST_BESIDE = 30
@@ -32,10 +38,10 @@ _OF_SEQUENCE: Mapping[Draw, str] = {
 
 def without_overlaps(panel: Panel, room: Room) -> Panel:
     """Return a panel whose rows of marks, and a sequence of several lines, have one of the marks of
-    a kind that would cover each other.
-    How many there are stands beside the row; of timeouts only if they are not told apart.
+    a kind that would cover each other. How many there are stands beside the row; of timeouts only
+    if those of some line are not told apart.
     """
-    crowded = {one.look for one in panel.curves if _are_crowded(panel, one.look, room)}
+    are_crowded = any(_are_crowded(panel, one.look, room) for one in panel.curves)
     curves = []
     is_sequence = panel.kind == "sequence" and len({one.look for one in panel.curves}) > 1
     for one in panel.curves:
@@ -44,7 +50,7 @@ def without_overlaps(panel: Panel, room: Room) -> Panel:
             # seen.
             is_timeout = one.in_row and one.draw in TIMEOUTS
             kept = _apart(one.time_s, _APART * EVENTS[one.draw].size * room.point_s)
-            is_counted = one.in_row and (not is_timeout or one.look in crowded)
+            is_counted = one.in_row and (not is_timeout or are_crowded)
             count = len(one.time_s) if is_counted else 0
             one = replace(one, time_s=one.time_s[kept], value=one.value[kept], events=count)
         curves.append(one)
@@ -68,30 +74,39 @@ def _apart(time_s: Values, least: float) -> list[int]:
     return found
 
 
-def without_many(panel: Panel, room: Room, lines: int) -> Panel:
+def without_many(panel: Panel, room: Room, lines: int, names: Mapping[int, str]) -> Panel:
     """Leave out rows of marks if the figure has many `lines`, and marks of a sequence that would
-    hide several lines; the panel's text has their numbers. Leave out lost ACKs, too, which would be
-    taken for lost data. Marks that are asked for are all there.
+    hide several lines; the panel's text has the numbers of each line, by its look in `names`. Leave
+    out lost ACKs, too, which would be taken for lost data. Marks that are asked for are all there.
     """
     if panel.are_marks_asked:
         return panel
     curves = [one for one in panel.curves if one.draw != "acks"]
     words = []
     if lines > MOST_ROWS:
-        for group, what in _OF_ROWS.items():
-            marks = [one for one in curves if one.in_row and one.draw in GROUPS[group]]
-            if count := sum(len(one.time_s) for one in marks if one.draw != "stalled"):
-                words.append(f"{count:,} {what}{'s' * (count > 1)}")
+        for draws, what in _OF_ROWS.items():
+            marks = [one for one in curves if one.in_row and one.draw in draws]
+            if told := _of_each(marks, names):
+                words.append(f"{what} ({told})")
         curves = [one for one in curves if not one.in_row]
     for draw, what in _OF_SEQUENCE.items() if panel.kind == "sequence" and lines > 1 else ():
         marks = [one for one in curves if one.draw == draw]
         least = _APART * EVENTS[draw].size * room.point_s
         if any(len(_apart(one.time_s, least)) > _MOST_BESIDE for one in marks):
-            words.append(f"{sum(len(one.time_s) for one in marks):,} segments {what}")
+            words.append(f"segments {what} ({_of_each(marks, names)})")
             curves = [one for one in curves if one.draw != draw]
     said = f"not marked: {', '.join(words)}" if words else ""
     detail = "; ".join(filter(None, (panel.detail, said)))
     return replace(panel, curves=curves, detail=detail)
+
+
+def _of_each(marks: Sequence[Curve], names: Mapping[int, str]) -> str:
+    """How many marks each line has, in the order of the lines."""
+    counts = {
+        name: sum(len(one.time_s) for one in marks if one.look == look and one.label != STALL)
+        for look, name in names.items()
+    }
+    return ", ".join(f"{name} {count:,}" for name, count in counts.items() if count)
 
 
 def with_room(time_s: Values, value: Values, room: Room, *, of_intervals: bool = False) -> Values:

@@ -86,6 +86,7 @@ from midflight.plot.over_time.strokes import (
     LINES,
     PANEL_IN,
     STROKED,
+    Causes,
     Stroke,
     causes_of_losses,
     clear_of_counts,
@@ -428,8 +429,14 @@ def _figure(
         )
     ]
     highs = [HIGH if one.line else 1.0 for one in panels]
+    names_of = {
+        look: label
+        for run in runs
+        for label, look in zip(run.labels, run.looks, strict=True)
+        if label not in same
+    }
     panels = [
-        without_short_stalls(without_many(one, room, 1 if one.line else count), room)
+        without_short_stalls(without_many(one, room, 1 if one.line else count, names_of), room)
         for one in panels
     ]
     panels = [without_overlaps(without_teeth(panel, room), room) for panel in panels]
@@ -449,11 +456,10 @@ def _figure(
         # What is true of panels with one axis is said above the first.
         is_next = panel.of is not None and any(panel.of is one.of for one in panels[: len(heads)])
         own: Any = {"off": off[-1], "others": () if heads else lacks, "is_next": is_next}
-        causes, has_numbers = causes_of_losses(panel, rows_in[-1], width)
-        causes = "" if is_next else causes
+        causes = Causes() if is_next else causes_of_losses(panel, rows_in[-1], width)
         head, is_told = _head(panel, room, _scale(panel), stretches, causes=causes, **own)
         heads.append(head)
-        told.append(is_told and has_numbers)
+        told.append(is_told and causes.has_numbers)
     written = sum(len(one.splitlines()) for one in heads)
     written += has_band and len(names_above(each, room)) > 0
     written += sum(bool(panel.line) and not head for panel, head in zip(panels, heads, strict=True))
@@ -703,7 +709,7 @@ def _head(
     *,
     others: Sequence[str],
     off: Sequence[Peak],
-    causes: str,
+    causes: Causes,
     is_next: bool,
 ) -> tuple[str, bool]:
     """The text above a panel: the lines of this and other panels without values, then the meaning
@@ -718,8 +724,9 @@ def _head(
     slow = "" if is_next else labelled(slow_links(panel, yscale, stretches, _asked_top(panel)))
     own = "; ".join(filter(None, (detail, peak_words(panel, yscale, off), above, slow)))
     width_pt = (room.width_in - 0.35) * 72 - text_width(panel.line, SMALL_PT)
-    with_causes = "; ".join(filter(None, (own, causes)))
-    is_told = bool(captioned(causes)) and text_width(with_causes, SMALL_PT) <= width_pt
+    with_causes = "; ".join(filter(None, (own, causes.words)))
+    has_room = causes.is_needed or text_width(with_causes, SMALL_PT) <= width_pt
+    is_told = bool(captioned(causes.words)) and has_room
     own = with_causes if is_told else own
     lines = [captioned(one) for one in (*map(labelled, (*others, *lacks)), own)]
     return "\n".join(wrapped(one, SMALL_PT, width_pt) for one in lines if one), is_told

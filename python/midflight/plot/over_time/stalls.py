@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from midflight.plot.over_time.applications import wanted_of
 from midflight.plot.over_time.bins import Places
 from midflight.plot.over_time.curves import Curve, Panel, Values, WatchedRun, inside
-from midflight.plot.over_time.history import NS_PER_S, History, Steps
+from midflight.plot.over_time.history import NS_PER_S, History
 from midflight.plot.over_time.marks import STALL
 from midflight.plot.over_time.room import Room
 
@@ -24,10 +25,10 @@ __all__ = [
     "MOST_EARLY",
     "Heard",
     "least_stall_s",
-    "pipe_of_workload",
     "received_from",
     "silences",
     "stalls_of",
+    "waits_of",
     "without_short_stalls",
 ]
 
@@ -47,15 +48,15 @@ _LEAST_SHARE = 0.01
 class Heard(NamedTuple):
     """The arrivals of a line in seconds, ascending, and the end of the run if data wait until then;
     its throughput and timeouts; the shortest time without arrivals that is a stall by itself, in
-    seconds, with a `pipe` only while that is not empty; and the times in which its path has no link
-    or an outage.
+    seconds; when the flow of an application waits for something (`waits_of`); and the times in
+    which its path has no link or an outage.
     """
 
     arrivals_s: Values
     line: Curve
     timeouts: Sequence[Curve]
     least_s: float
-    pipe: Steps | None = None
+    waits: Sequence[tuple[float, float]] | None = None
     gaps: Sequence[tuple[float, float]] = ()
 
 
@@ -90,16 +91,31 @@ def least_stall_s(run: WatchedRun, flow: History) -> float:
     """The shortest time without arrivals that is a stall without a timeout, in seconds; infinite
     for a flow of an application of which it is not known when it has nothing to send.
     """
-    pipe = pipe_of_workload(run, flow)
-    if pipe is not None and not len(pipe.value):
+    if waits_of(run, flow) == []:
         return math.inf
     trips = flow.values("rtt_sample")
     return max(_LEAST_S, _TRIPS * float(np.median(trips)) if len(trips) else 0.0)
 
 
-def pipe_of_workload(run: WatchedRun, flow: History) -> Steps | None:
-    """The pipe of a flow of an application, which may have nothing to send; None for others."""
-    return None if run.workload_of(flow) is None else flow.pipe
+def waits_of(run: WatchedRun, flow: History) -> list[tuple[float, float]] | None:
+    """From when to when a flow of an application has data in the network, as far as its sender
+    knows, or its application wants some, in seconds; None for others, which always wait. A sender
+    that is told to stop has none in the network, and its application waits.
+    """
+    workload = run.workload_of(flow)
+    if workload is None:
+        return None
+    time, is_there = flow.pipe.time_ns / NS_PER_S, flow.pipe.value > 0
+    # The first state is that from the beginning on, the last one to the end.
+    begins = np.append(-math.inf, time[1:])[: len(time)]
+    until = np.append(time, math.inf)[1:]
+    spans = [*zip(begins[is_there].tolist(), until[is_there].tolist(), strict=True)]
+    found: list[tuple[float, float]] = []
+    for begin, end in sorted([*spans, *wanted_of(flow, workload)]):
+        if found and begin <= found[-1][1]:
+            begin, end = found[-1][0], max(found.pop()[1], end)
+        found.append((begin, end))
+    return found
 
 
 def stalls_of(lines: Sequence[Heard], *, alone: bool) -> Iterator[list[Curve]]:
@@ -132,22 +148,22 @@ def _stalls(one: Heard) -> Places:
     is_within = (around > 0) & (around < len(one.arrivals_s)) & (one.least_s < math.inf)
     around, least = around[is_within], _OF_GAP * (ends - begins)[is_within]
     long = np.union1d(long, around[lengths[around - 1] >= least])
-    after = np.union1d(after, _shown(one, _while_sending(one, long)))
+    after = np.union1d(after, _shown(one, _while_waiting(one, long)))
     found: Places = after[(after > 0) & (after < len(one.arrivals_s))].astype(np.int64)
     return found
 
 
-def _while_sending(one: Heard, after: Places) -> Places:
-    """Those of times without arrivals, by the places of the arrivals that end them, in which the
-    sender of an application always waits for something.
+def _while_waiting(one: Heard, after: Places) -> Places:
+    """Those of times without arrivals, by the places of the arrivals that end them, in which a flow
+    of an application always waits for something.
     """
-    if one.pipe is None:
+    if one.waits is None:
         return after
-    time, value = one.pipe.time_ns / NS_PER_S, one.pipe.value
-    first = np.maximum(np.searchsorted(time, one.arrivals_s[after - 1], side="right") - 1, 0)
-    until = np.searchsorted(time, one.arrivals_s[after], side="left")
-    waits = [bool((value[a : max(a + 1, b)] > 0).all()) for a, b in zip(first, until, strict=True)]
-    return after[np.array(waits, np.bool_)]
+    # None is before the first one.
+    begins, ends = np.array([(-math.inf, -math.inf), *one.waits]).T
+    place = np.searchsorted(begins, one.arrivals_s[after - 1], side="right") - 1
+    found: Places = after[ends[place] >= one.arrivals_s[after]]
+    return found
 
 
 def _shown(one: Heard, after: Places) -> Places:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from midflight.plot.common.line_looks import look_of
-from midflight.plot.common.style import Look, is_paper, lighter, text_width
+from midflight.plot.common.style import Look, captioned, is_paper, lighter, text_width
 from midflight.plot.over_time.crowded import with_room
 from midflight.plot.over_time.curves import Curve, Draw, Panel
 from midflight.plot.over_time.history import NS_PER_S
@@ -338,6 +338,9 @@ def _texts_of_rows(
     """What stands beside each row of marks in a figure so wide, in the longest form that fits."""
     texts: dict[int, str] = {}
     for are_apart, are_named in _FORMS:
+        if are_apart and not are_named and not captioned("told above"):
+            # Nothing would say what the parts are.
+            continue
         how: Any = {"are_apart": are_apart, "are_named": are_named}
         how["are_told"] = are_told
         texts = {row: ", ".join(_counts(panel, row, **how)) for row in rows}
@@ -348,34 +351,44 @@ def _texts_of_rows(
     return texts
 
 
-def causes_of_losses(panel: Panel, rows: Collection[int], width_in: float) -> tuple[str, bool]:
-    """What to say above a panel if the marks of a row are losses of several causes, and whether
-    that has their numbers, which then do not stand beside the row: those of a single line. The
-    rows of several lines have their own numbers, whose order and marks the words explain.
+class Causes(NamedTuple):
+    """What to say above a panel of losses of several causes; whether that has their numbers, which
+    then do not stand beside the row; and whether it alone says what the numbers there are of.
+    """
+
+    words: str = ""
+    has_numbers: bool = False
+    is_needed: bool = False
+
+
+def causes_of_losses(panel: Panel, rows: Collection[int], width_in: float) -> Causes:
+    """What to say above a panel if the marks of a row are losses of several causes: of a single
+    line with their numbers. The rows of several lines have their own, whose order and marks the
+    words explain.
     """
     lost = [
         one for one in panel.curves if one.in_row and one.draw in GROUPS["losses"] and one.events
     ]
     causes = {row: {one.draw for one in lost if _row_of(one) == row} for row in rows}
     if all(len(each) < 2 for each in causes.values()):
-        return "", False
+        return Causes()
     found = [draw for draw in GROUPS["losses"] if any(draw in each for each in causes.values())]
+    texts = _texts_of_rows(panel, rows, width_in).values()
+    has_marks = any(EVENTS[draw].sign in one for one in texts for draw in found)
     if all(one.look is None for one in lost):
         counts = [sum(one.events for one in lost if one.draw == draw) for draw in found]
-        each = zip(counts, found, strict=True)
-        first, *rest = (f"{count:,} lost {EVENTS[draw].cause}" for count, draw in each)
-        return ", ".join([first, *(one.replace(" lost", "") for one in rest)]), True
-    texts = _texts_of_rows(panel, rows, width_in).values()
+        numbered = zip(counts, found, strict=True)
+        first, *rest = (f"{count:,} lost {EVENTS[draw].cause}" for count, draw in numbered)
+        words = ", ".join([first, *(one.replace(" lost", "") for one in rest)])
+        return Causes(words, True, is_needed=not has_marks)
     if not any(" + " in one and one.endswith(" lost") for one in texts):
-        return "", False
-    has_marks = any(EVENTS[draw].sign in one for one in texts for draw in found)
+        return Causes()
     signs = [EVENTS[draw].sign if has_marks else "" for draw in found]
     # Some of them are words.
     signs = ["" if one.isalpha() else one for one in signs]
-    words = (
-        f"{sign} {EVENTS[draw].cause}".strip() for sign, draw in zip(signs, found, strict=True)
-    )
-    return f"lost: {' + '.join(words)}", False
+    each = zip(signs, found, strict=True)
+    words = " + ".join(f"{sign} {EVENTS[draw].cause}".strip() for sign, draw in each)
+    return Causes(f"lost: {words}", is_needed=not has_marks)
 
 
 def clear_of_counts(axes: Axes) -> None:
@@ -418,12 +431,15 @@ def _counts(
     for draws, word in _COUNTED:
         some = [[one for one in mine if one.draw == draw] for draw in draws]
         each = [sum(one.events for one in kind) for kind in some]
-        apart = are_apart and not (are_told and draws == GROUPS["losses"])
-        shown = [f"{count:,}" for count in (each if apart else [sum(each)]) if count]
-        if not shown:
+        # Kinds without a sign would be told apart by nothing.
+        apart = are_apart and draws == GROUPS["losses"] and not are_told and has_several(draws)
+        # In that order a row has all of them.
+        kinds = {one.draw for one in counted if apart and not are_named}
+        known = [(one, draw) for one, draw in zip(each, draws, strict=True) if one or draw in kinds]
+        if not sum(each):
             continue
-        if are_named and apart and has_several(draws):
-            known = [(count, draw) for count, draw in zip(each, draws, strict=True) if count]
+        shown = [f"{count:,}" for count, _ in known] if apart else [f"{sum(each):,}"]
+        if are_named and apart:
             shown = [f"{EVENTS[draw].sign} {count:,}".strip() for count, draw in known]
         called = word.removesuffix("s") if word == "stalls" and sum(each) == 1 else word
         yield f"{' + '.join(shown)} {called}"
@@ -469,6 +485,8 @@ def draw_in_row(axes: Axes, one: Curve, rows: Mapping[int, float]) -> None:
         ls="none",
         transform=axes.get_xaxis_transform(),
         zorder=6,
+        # The half of one at the beginning or the end looks like another one.
+        clip_on=False,
         rasterized=len(one.time_s) > MOST_VECTORS,
         **_mark(event, None if alone else _look_of(one).colour),
     )
@@ -477,13 +495,15 @@ def draw_in_row(axes: Axes, one: Curve, rows: Mapping[int, float]) -> None:
 
 
 def _draw_stalls(axes: Axes, one: Curve, rows: Mapping[int, float]) -> None:
-    """Draw the times in which nothing arrives as thin lines behind the timeouts in them."""
+    """Draw the times in which nothing arrives as thin lines behind the timeouts in them, of which
+    hollow ones stay so.
+    """
     assert one.low is not None
     assert one.high is not None
     colour = "0.3" if one.look is None else _look_of(one).colour
     height = rows[EVENTS["timeout"].row if one.look is None else one.look]
     # Their ends are seen beside a timeout that hides the line; those of a playback are thick.
-    thin: Any = {"linewidth": 0.8, "marker": "|", "ms": 5.5, "mew": 0.8, "zorder": 6.2}
+    thin: Any = {"linewidth": 0.8, "marker": "|", "ms": 5.5, "mew": 0.8, "zorder": 5.9}
     if one.label != STALL:
         thin = {"linewidth": 3.0, "solid_capstyle": "butt", "zorder": 5.8}
     across = axes.get_xaxis_transform()

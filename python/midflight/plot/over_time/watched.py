@@ -73,10 +73,10 @@ from midflight.plot.over_time.stalls import (
     MOST_EARLY,
     Heard,
     least_stall_s,
-    pipe_of_workload,
     received_from,
     silences,
     stalls_of,
+    waits_of,
 )
 from midflight.plot.over_time.timed import Times, lines_of, unit_of
 from midflight.refusal import refusal
@@ -112,7 +112,7 @@ OVER_TIME = (
 #: The events that panels of a kind show; others are not recorded. Samples of the RTT are for the
 #: interval of means.
 _EVENTS: Mapping[str, Sequence[str]] = {
-    "throughput": ("rcv", "rto", "request", "object"),
+    "throughput": ("rcv", "rto", "request", "object", "segment", "frame", "late_frame", "done"),
     "rates": ("pacing_rate", "delivery_rate"),
     "queue": ("drop", "mark", "rto", "request", "object"),
     "delay": ("rcv",),
@@ -467,10 +467,10 @@ def _throughput(runs: Sequence[WatchedRun], window: tuple[float, float], interva
             line = Curve(draw="steps", time_s=edges, value=value, of_intervals=True, **how)
             lines.append((run, flow, line))
             marks = timeouts(flow, line, window, alone=is_alone(runs))
-            least, pipe = least_stall_s(run, flow), pipe_of_workload(run, flow)
+            least, waits = least_stall_s(run, flow), waits_of(run, flow)
             # What waits to the end of the run may arrive after it.
             heard = np.append(at, [flow.end_ns / NS_PER_S] if flow.is_waiting else [])
-            found.append(Heard(heard, line, marks, least, pipe, run.gaps))
+            found.append(Heard(heard, line, marks, least, waits, run.gaps))
     for one, stalls in zip(found, stalls_of(found, alone=is_alone(runs)), strict=True):
         curves += [one.line, *stalls, *one.timeouts]
     drawn = [one for one in curves if len(one.time_s)]
