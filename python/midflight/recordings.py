@@ -202,8 +202,8 @@ def _rates(
         starts.pop()
     counts = [0] * len(starts)
     for at in opportunities:
-        # The last one is at the very end.
-        counts[min(at // every, len(counts) - 1)] += 1
+        # That of a millisecond is at its end: of two intervals it is in the first one.
+        counts[min(max(0, at - 1) // every, len(counts) - 1)] += 1
     return starts, [
         8 * opportunity_bytes * count / ((until - start) / NS_PER_S)
         for (start, until), count in zip(

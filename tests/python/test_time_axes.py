@@ -590,3 +590,46 @@ def test_whole_round_trips_are_round_numbers_if_possible(
     assert _of_whole_trips(trip, least, 60.0) == found
     # Less than a twentieth of a round trip is left out, or twice in a mean.
     assert abs(found / trip - round(found / trip)) <= 0.05
+
+
+def test_a_sample_alone_after_a_silence_is_no_median() -> None:
+    """The first one on a new link may be of a copy that was sent before the gap."""
+    before = np.arange(0.0, 5.0, 0.05)
+    at = np.array([*before, 8.5, *np.arange(9.0, 12.0, 0.2)])
+    took = np.array([*np.full(len(before), 0.06), 2.6, *np.full(len(at) - len(before) - 1, 0.5)])
+    edges = np.arange(0.0, 12.5, 1.0)
+    found = [Times({"label": str(one), "look": one}, edges, at, took) for one in (0, 1)]
+    line = lines_of(found, 1.0)[0][0]
+    known = ~np.isnan(line.value)
+    assert {*line.value[known].round(3).tolist()} == {0.06, 0.5}
+    # There the line begins again.
+    assert 8.5 in line.time_s[known]
+    assert line.most is not None
+    assert np.nanmax(line.most) == 2.6
+
+
+def test_queues_have_the_whole_round_trips_of_throughputs() -> None:
+    """In a flow that a window limits a burst fills the queue once in each of them."""
+    kinds = ["throughput", "queue"]
+    throughput, queue = shown_panels(watch("ferry", kinds=kinds), kinds)[1]
+    assert throughput.detail == "means of 0.8 s"
+    assert queue.detail.startswith("means of 0.8 s, band")
+    for draw, panel in (("steps", throughput), ("queue", queue)):
+        line = next(one for one in reversed(panel.curves) if one.draw == draw)
+        late = line.value[(line.time_s > 70) & (line.time_s < 88)]
+        assert np.ptp(late) < 0.1 * late.mean()
+
+
+def test_windows_of_which_one_is_far_above_the_others_have_a_logarithmic_axis() -> None:
+    def axis(*most: float) -> str:
+        time = np.arange(100.0)
+        values = [np.where(time < 95, 50.0, one) for one in most]
+        curves = [
+            Curve(str(look), "steps", time, value, look=look) for look, value in enumerate(values)
+        ]
+        axes = Figure().add_subplot()
+        scale_of(axes, Panel("cwnd", "cwnd (segments)", "segments", curves), None, 0.0)
+        return axes.get_yscale()
+
+    assert axis(100.0, 500.0) == "linear"
+    assert axis(100.0, 700.0) == "log"

@@ -101,7 +101,9 @@ def usual_intervals(
         found = _of_whole_frames(max(frames, default=0.0), of_cycles)
         # A queue that is full and empty in each segment of a video would be a comb.
         has_segments = len(segments) > 0 and usual >= segments[0]
-        yield Usual(found, has_segments or of_cycles > usual)
+        # So would one that bursts fill and that is empty between them.
+        has_bursts = found < _FEW_TRIPS * seen.of_bursts
+        yield Usual(found, has_segments or has_bursts or of_cycles > usual)
 
 
 class _Seen(NamedTuple):

@@ -52,7 +52,7 @@ _HIDDEN, _HIDDEN_FOR = 0.02, 0.02
 #: The panels whose axis of values may have either scale, and those for which a logarithmic one may
 #: be the usual one.
 SCALED = ("throughput", "rates", "queue", "delay", "rtt", "cwnd", "pipe", "bitrate", "frames")
-_MAY_BE_LOG = ("throughput", "rates", "delay", "rtt", "frames")
+_MAY_BE_LOG = ("throughput", "rates", "delay", "rtt", "frames", "cwnd", "pipe")
 #: The units of which an axis has no fractions.
 _COUNTED = ("number", "packets", "segments")
 #: The panels of rates, by the curves, and their quantity, whose rates decide on that.
@@ -61,6 +61,7 @@ _OF_RATES = {"throughput": ("area", ""), "rates": ("steps", "pacing rate")}
 #: what is drawn as lines and bands, and of the maxima, in the time that is shown, if the longest is
 #: more than so much above that. Dots count as their 95 % in each of so many intervals.
 _OF_TIMES = ("delay", "rtt")
+_OF_DELAYS = (*_OF_TIMES, "frames")
 _USUAL, _USUAL_MOST, _ABOVE, _RARE = 0.97, 0.94, 1.25, 1.6
 _INTERVALS = 90
 #: Of lines without intervals, such as windows, what they exceed for this share of the time is rare.
@@ -624,15 +625,21 @@ def _least_above_0(curves: Iterable[Curve]) -> float:
 
 
 def _least_time(panel: Panel, yscale: str | None) -> float | None:
-    """The beginning of a logarithmic axis of times, which is needed if most times are far below the
-    longest, but for rare ones that the axis leaves out; otherwise None.
+    """The beginning of a logarithmic axis of times or windows, which is needed if most of them are
+    far below the largest, but for rare ones that the axis leaves out; otherwise None.
     """
-    curves = [one for one in panel.curves if not one.in_row]
+    behind = ("area", "limit")
+    curves = [one for one in panel.curves if not one.in_row and one.draw not in behind]
     values = np.concatenate([one.value for one in curves])
     known = np.concatenate([one.value if one.low is None else one.low for one in curves])
     known = known[known > 0]
     tops = (one.value if one.most is None else one.most for one in curves)
     most = _cut_at(panel, yscale) or max(float(np.nanmax(one)) for one in tops)
-    if not known.size or most <= _WIDE * float(np.nanmedian(values)):
+    usual = float(np.nanmedian(values))
+    if panel.kind not in _OF_DELAYS:
+        # Windows of several lines may all be far below that of one.
+        lines = [one.value for one in curves if not np.isnan(one.value).all()]
+        usual = min((float(np.nanmedian(one)) for one in lines), default=usual)
+    if not known.size or most <= _WIDE * usual:
         return None
     return float(np.nanmin(known)) / 1.3

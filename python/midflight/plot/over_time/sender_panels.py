@@ -212,14 +212,38 @@ def _calmed(
     """Lines of steps, or, if several of them go up and down so often that they would hide each
     other, their means of intervals, and what to say of them.
     """
-    if len(lines) < 2 or max(map(_swings, lines)) <= _MOST_SWINGS:
+    each = [
+        (line, _edges_of(run, flow, line, window, interval))
+        for (run, flow, _), line in zip(each_line(runs), lines, strict=True)
+    ]
+
+    def is_restless(line: Curve, edges: Values) -> bool:
+        # Beside a line that reaches far more, it is no comb on its axis, but hides what is near it.
+        return _swings(line) > _MOST_SWINGS or _is_comb(line, edges, float(np.median(line.value)))
+
+    if len(lines) < 2 or not any(len(one.time_s) and is_restless(one, at) for one, at in each):
         return list(lines), ""
-    found = []
-    for (run, flow, _), line in zip(each_line(runs), lines, strict=True):
-        if len(line.time_s):
-            line = averaged(line, _edges_of(run, flow, line, window, interval))
-        found.append(line)
+    found = [averaged(line, edges) if len(line.time_s) else line for line, edges in each]
     return found, f"means of {seconds_text(interval)}"
+
+
+def _ends_in(line: Curve, edges: Values) -> tuple[Values, Values, Values]:
+    """The smallest and the largest value of a line of steps in each interval, and how far it goes
+    up and down there.
+    """
+    places = np.searchsorted(line.time_s, edges, side="right").tolist()
+    parts = [line.value[max(0, a - 1) : max(a, b, 1)] for a, b in pairwise(places)]
+    low, high = (np.array([end(one) for one in parts]) for end in (np.min, np.max))
+    return low, high, np.array([np.abs(np.diff(one)).sum() for one in parts])
+
+
+def _is_comb(line: Curve, edges: Values, of: float) -> bool:
+    """Whether a line of steps goes up and down, by a share `of` a value, in many intervals."""
+    if len(edges) < 2 or not len(line.time_s):
+        return False
+    low, high, ways = _ends_in(line, edges)
+    span = high - low
+    return int(((span > _OF_COMB * of) & (ways > 1.5 * span)).sum()) > _MOST_COMBED
 
 
 def _combed(line: Curve, edges: Values) -> Curve:
@@ -227,21 +251,11 @@ def _combed(line: Curve, edges: Values) -> Curve:
     means of these, with a band from the smallest to the largest value: a comb has no line that one
     can follow.
     """
-    if len(edges) < 2 or not len(line.time_s):
+    if not _is_comb(line, edges, float(np.ptp(line.value)) if len(line.value) else 0.0):
         return line
-    places = np.searchsorted(line.time_s, edges, side="right")
-    low, high, swung = [], [], 0
-    least = _OF_COMB * float(np.ptp(line.value))
-    for first, last in pairwise(places.tolist()):
-        part = line.value[max(0, first - 1) : max(first, last, 1)]
-        low.append(part.min())
-        high.append(part.max())
-        span = high[-1] - low[-1]
-        swung += bool(span > least and np.abs(np.diff(part)).sum() > 1.5 * span)
-    if swung <= _MOST_COMBED:
-        return line
+    low, high, _ = _ends_in(line, edges)
     found = averaged(line, edges)
-    ends: dict[str, Any] = {"low": np.array([*low, low[-1]]), "high": np.array([*high, high[-1]])}
+    ends: dict[str, Any] = {"low": np.append(low, low[-1]), "high": np.append(high, high[-1])}
     return replace(found, of_intervals=True, **(ends if line.draw == "steps" else {}))
 
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from midflight.plot.over_time.bins import places_in, stepped, without_gaps
+from midflight.plot.over_time.bins import Places, places_in, stepped, without_gaps
 from midflight.plot.over_time.curves import Curve, Values, seconds_text
 
 __all__ = ["MOST_DOTS", "OF_MOST", "Times", "lines_of", "unit_of"]
@@ -77,11 +78,26 @@ def _quantiles(edges: Values, time: Values, value: Values) -> tuple[Values, list
     if not len(value):
         return np.empty(0), [np.empty(0)] * 4
     place = places_in(edges, time)
+    apart = np.quantile(np.diff(time), _NEARLY_ALL) if len(time) > 1 else 0.0
+    silent = max(float(np.median(np.diff(edges))), _TIMES * float(apart))
+    place = _without_lone(place, np.diff(time, prepend=-np.inf) > silent)
     first = np.flatnonzero(np.diff(place, prepend=-1))
     parts = np.split(value, first[1:])
     points = np.array([np.quantile(one, (0.05, 0.5, 0.95, 1.0)) for one in parts])
     ends = time[first], time[np.append(first[1:], len(time)) - 1]
-    apart = np.quantile(np.diff(time), _NEARLY_ALL) if len(time) > 1 else 0.0
-    silent = max(float(np.median(np.diff(edges))), _TIMES * float(apart))
     gaps = np.flatnonzero(ends[0][1:] - ends[1][:-1] > silent)
     return stepped(edges, place[first], list(points.T), gaps, ends)
+
+
+def _without_lone(place: Places, begins: NDArray[np.bool_]) -> Places:
+    """The intervals of values, those of which begin after a silence as given: one that begins there
+    and is alone in its interval is of the next one, if that has several. As a median it would be a
+    line of its own, such as the time that a copy took that was sent before the silence.
+    """
+    count = np.bincount(place)[place]
+    is_lone = begins & (count == 1)
+    is_lone[:-1] &= ~begins[1:] & (count[1:] > 1)
+    is_lone[-1] = False
+    found = place.copy()
+    found[is_lone] = place[np.flatnonzero(is_lone) + 1]
+    return found
