@@ -165,6 +165,9 @@ def test_a_page_has_throughput_and_queue(tmp_path: Path) -> None:
     links, _ = setup.samples()
     # Both links have a queue for a while.
     assert [one["label"] for one in data["queues"]] == ["queue of lte", "queue of hsdpa"]
+    # Each is drawn while its link is used.
+    assert [len(one["used"]) for one in data["queues"]] == [1, 1]
+    assert data["queues"][0]["used"][0][1] <= data["queues"][1]["used"][0][0]
     for one, link in zip(data["queues"], setup.access_links, strict=True):
         here = (links.numpy("number") == link["down"]) & (links.numpy("time_ns") <= run["end"])
         mean, least, most = (series(one[name])[1] for name in ("packets", "least", "most"))
@@ -280,6 +283,11 @@ def test_the_page_shows_what_the_runs_did(opened: Page) -> None:
     assert drawn[PLAIN]["segments"] == len(runs[0].rows("send"))
     assert drawn[PLAIN]["retransmissions"] == len(runs[0].rows("rexmit"))
     assert drawn[PLAIN]["lost"] == len(runs[0].lost)
+    # Probes of a closed window are no retransmissions.
+    frozen = next(one for one in runs if one.label == "freeze")
+    assert drawn["freeze"]["probes"] == len(frozen.rows("window_probe")) > 0
+    assert drawn["freeze"]["retransmissions"] == len(frozen.rows("rexmit"))
+    assert "probe of a closed window" in opened.run("document.getElementById('marks').innerText")
 
 
 def test_schemes_are_toggled(opened: Page) -> None:

@@ -493,6 +493,22 @@ def test_the_rate_of_a_link_has_means_and_room(browser: Browser, tmp_path: Path)
     assert browser.complaints == []
 
 
+def test_an_empty_queue_of_a_link_that_is_not_used_is_not_drawn(
+    browser: Browser, tmp_path: Path
+) -> None:
+    page = Page(browser, plot_page("ferry", tmp_path / "a.html"))
+    page.left, page.top = page.run(
+        "(document.querySelector('[data-below=queue]').click(), midflight.look(0, 90e9, 0, 1e6),"
+        " (r => [r.left, r.top])(document.getElementById('graph').getBoundingClientRect()))"
+    )
+    for second, used, other in ((20, "lte", "satellite"), (70, "satellite", "lte")):
+        told = tip_over(page, second * 1e9)
+        assert f"queue of {used}: mean" in told
+        assert f"queue of {other}" not in told
+    assert page.run("Math.max(...midflight.levels(0).t)") < 45e9
+    assert browser.complaints == []
+
+
 def test_queues_of_flows_are_theirs(browser: Browser, tmp_path: Path) -> None:
     """A link with a queue for each flow: one line for all packets, and one for each flow."""
     two = Scenario(

@@ -53,9 +53,9 @@ const runs = data.runs.map((raw, number) => {
   Object.assign(run.events, { timeout: timeouts(false), spurious: timeouts(true), stalled: Float64Array.from(run.silent, one => one[0]) });
   return run;
 });
-const queues = data.queues.map(({ path, line, label, look, packets, least, most, every }) => {
+const queues = data.queues.map(({ path, line, label, look, packets, least, most, every, used }) => {
   const run = line === null ? null : runs.filter(one => one.path === paths[path])[line];
-  return { path: paths[path], run, label, look, every, packets: steps(packets), least: steps(least || packets), most: steps(most || packets) };
+  return { path: paths[path], run, label, look, every, used, packets: steps(packets), least: steps(least || packets), most: steps(most || packets) };
 });
 const shown = () => runs.filter(run => run.shown);
 /** The flow whose packets are drawn, of all runs that are shown. */
@@ -263,7 +263,7 @@ function packets(run) {
   const range = rangeOf, [a, b] = range(run.sent), many = b - a > 2500, of = colour(run);
   // Runs that do the same cover each other: the first ones are a little larger.
   const whole = 1.15 - .15 * Math.min(3, chosen().indexOf(run)), r = whole * sizeOf(b - a);
-  const count = drawn[run.label] = { segments: 0, retransmissions: 0, acks: 0, lost: 0, causes: {}, marked: 0 };
+  const count = drawn[run.label] = { segments: 0, retransmissions: 0, probes: 0, acks: 0, lost: 0, causes: {}, marked: 0 };
   g.strokeStyle = of; g.lineWidth = 1; g.globalAlpha = .55;
   g.beginPath();
   count.acks = each(run.ack, run.acked, ...range(run.ack), many ? 2 : 1, (x, y) => trace("dash", x, y, many ? 1.6 : r));
@@ -284,11 +284,18 @@ function packets(run) {
   const size = whole * (many ? 1.8 : 4);
   g.fillStyle = css.back; g.lineWidth = count.edge = many ? .7 : 1.5; g.beginPath();
   for (let i = a; i < b; i++) {
-    if (!run.kind[i] || run.segment[i] < view.s0 || run.segment[i] > view.s1) continue;
+    if (run.kind[i] !== 1 || run.segment[i] < view.s0 || run.segment[i] > view.s1) continue;
     trace(shape(run), X(run.sent[i]), Y(run.segment[i]), size);
     count.retransmissions++;
   }
   g.fill(); g.stroke();
+  g.beginPath();
+  for (let i = a; i < b; i++) {
+    if (run.kind[i] !== 2 || run.segment[i] < view.s0 || run.segment[i] > view.s1) continue;
+    trace("probe", X(run.sent[i]), Y(run.segment[i]), size);
+    count.probes++;
+  }
+  g.stroke();
   g.lineWidth = 1.6; g.beginPath();
   for (let k = lower(run.lostAt, view.t0), end = upper(run.lostAt, view.t1); k < end; k++) {
     const kind = Events.lossOf(run.ends[run.how[run.lost[k]]]);

@@ -105,9 +105,11 @@ function below(at, { t, v }, end, yOf) {
   g.fill();
 }
 
-/** The mean, the least and the greatest length of a queue in each such interval that is seen; in a list. */
-function levels(at, { path, packets, least, most }) {
-  const found = { t: [], v: [], least: [], most: [] }, { t, v } = packets, edges = at.edges(path.cuts, interval(at), path.end);
+/** The mean, the least and the greatest length of a queue in each such interval that is seen; each part, up to its end, in which its link is in use or it is not empty. */
+function levels(at, { path, packets, least, most, used }) {
+  const parts = [], isUsed = (from, until) => !used || used.some(([a, b]) => b > from && a < until);
+  let found = null;
+  const { t, v } = packets, edges = at.edges(path.cuts, interval(at), path.end);
   // The interval of the last sample before what is shown, or the first one.
   const held = Math.max(0, at.upper(t, at.view.t0) - 1), first = Math.max(0, at.upper(edges, t[held]) - 1);
   // What is known from a sample to the next one, beyond an edge, is that of the later interval.
@@ -117,11 +119,14 @@ function levels(at, { path, packets, least, most }) {
     for (; i < t.length && (i + 1 < t.length ? t[i + 1] : path.end) <= until; i++) {
       sum += v[i]; low = Math.min(low, v[i], least.v[i]); high = Math.max(high, v[i], most.v[i]);
     }
-    if (i === from) continue;
+    if (i > from && !high && !isUsed(edges[k], edges[k + 1])) found = null;
+    else if (i > from && !found) parts.push(found = { t: [], v: [], least: [], most: [] });
+    if (found) found.end = edges[k + 1];
+    if (i === from || !found) continue;
     // A single sample is no mean: it holds from when it was taken.
     found.t.push(i === from + 1 ? Math.max(t[from], edges[k]) : edges[k]); found.v.push(sum / (i - from)); found.least.push(low); found.most.push(high);
   }
-  return found.t.length ? [found] : [];
+  return parts;
 }
 /** Whether a single line is shown: ssthresh and flight of several would hide the windows. */
 const isAlone = at => at.withIt().length === 1;
@@ -256,13 +261,13 @@ const KINDS = {
       for (const q of queues(at, [run])) {
         if (!isFirst && q.run === null) continue;
         g.strokeStyle = g.fillStyle = at.colourOf(q.look);
-        for (const { t, v, least, most } of levels(at, q)) {
+        for (const { t, v, least, most, end: last } of levels(at, q)) {
           g.globalAlpha = .22;
           for (let i = 0; q.run === null && i < t.length; i++) {
-            const x = X(t[i]), until = X(i + 1 < t.length ? t[i + 1] : Math.min(run.end, view.t1)), y = yOf(most[i]);
+            const x = X(t[i]), until = X(i + 1 < t.length ? t[i + 1] : Math.min(run.end, view.t1, last)), y = yOf(most[i]);
             g.fillRect(x, y, until - x, yOf(least[i]) - y);
           }
-          const end = q.run === null ? q.path.end : run.end;
+          const end = Math.min(q.run === null ? q.path.end : run.end, last);
           g.globalAlpha = 1; line(at, { t, v }, end, yOf, all.length > 1 ? at.dashOf(q.look) : [], q.run === null ? 1.7 : 1.2);
           if (all.length > 1) markers(at, { t, v }, end, yOf, q.look, all.indexOf(q));
         }
@@ -272,9 +277,9 @@ const KINDS = {
     marks: [["band", "queue from the least to the most in the time of a mean"]],
     tell(at, run, time, isFirst) {
       if (time > run.path.end) return [];
-      return queues(at, [run]).filter(q => isFirst || q.run !== null).flatMap(q => levels(at, q).flatMap(({ t, v, least, most }) => {
+      return queues(at, [run]).filter(q => isFirst || q.run !== null).flatMap(q => levels(at, q).flatMap(({ t, v, least, most, end }) => {
         const k = at.upper(t, time) - 1;
-        return k < 0 ? [] : [`${q.run ? `packets of ${q.label}` : q.label}: mean ${fixed(v[k])}, ${least[k]} to ${most[k]} packets`];
+        return k < 0 || time > end ? [] : [`${q.run ? `packets of ${q.label}` : q.label}: mean ${fixed(v[k])}, ${least[k]} to ${most[k]} packets`];
       }));
     },
   },

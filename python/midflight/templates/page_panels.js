@@ -237,7 +237,7 @@ function sample(mark, icon, shape) {
  */
 function legend(runs, panels, { icon, shape, of, differ, hasBars, words }) {
   const some = of => runs.some(of), moment = kind => some(run => run.moments.some(m => m[1] === kind));
-  const above = [["shape", "segment sent"], ["again", "sent again", some(run => run.copies.size)],
+  const above = [["shape", "segment sent"], ["again", "sent again", some(run => run.copies.size)], ["probe", "probe of a closed window", some(run => run.kind.includes(2))],
     ["dash", "ACK"], ...Events.LOSSES.map(one => [one, words[one], some(run => Events.lost(run, one))]), ["marked", words.marked, some(run => run.marked.t.length)],
     ["tick", "handover in the recording", some(run => run.path.handovers.length)],
     ["made", "link in use from here", moment("make")], ["unlinked", "link lost", moment("break")], ["gap", "no link", !differ && moment("break")],

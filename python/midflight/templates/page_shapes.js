@@ -17,6 +17,7 @@ const CORNERS = { square: box(.9, .9), left: around(3, () => 1.25, 3 / 4), right
 const rays = (count, turn = 0) => Array.from({ length: count }, (_, i) => (i / count + turn) * 2 * Math.PI).map(a => [0, 0, 1.15 * Math.sin(a), -1.15 * Math.cos(a)]);
 const STROKES = { cross: [[-1, -1, 1, 1], [-1, 1, 1, -1]], dash: [[-1.2, 0, 1.2, 0]], plus: [[-1.1, 0, 1.1, 0], [0, -1.1, 0, 1.1]],
   slashes: [[-1.1, 1.3, .1, -1.3], [-.1, 1.3, 1.1, -1.3]], asterisk: rays(6), wye: rays(3, .5), fork: rays(3), tick: [[0, -1.2, 0, 1.2]],
+  probe: [[-1, -1, 1, -1], [1, -1, 1, 1], [1, 1, -1, 1], [-1, 1, -1, -1], [-1, 0, 1, 0]],
   span: [[-1.4, 0, 1.4, 0], [-1.4, -.7, -1.4, .7], [1.4, -.7, 1.4, .7]] };
 
 /** Adds a shape around a point to the path of a canvas. */

@@ -277,7 +277,8 @@ def queues_data(runs: Sequence[WatchedRun], curves: Sequence[Curve]) -> list[dic
     link, of several runs those at all links of the path, and of flows that have a queue each.
 
     The packets of links are means from each sample to the next one, with the `least` and the `most`
-    in that time. `every` is the time between samples, in nanoseconds.
+    in that time. `every` is the time between samples, in nanoseconds, and `used` are the times in
+    which a single run uses the link.
     """
     found = []
     for curve in curves:
@@ -302,6 +303,7 @@ def queues_data(runs: Sequence[WatchedRun], curves: Sequence[Curve]) -> list[dic
                 "packets": steps_data(packets),
                 "least": None if least is None else steps_data(least),
                 "most": None if most is None else steps_data(most),
+                "used": _used(run, curve.link) if len(runs) == 1 else None,
                 # More often the queue is not known.
                 "every": int(np.median(np.diff(packets.time_ns)))
                 if len(packets.time_ns) > 1
@@ -320,6 +322,17 @@ def silent_data(line: Line, curves: Sequence[Curve]) -> list[list[int]]:
         if one.draw == "stalled" and (one.flow, one.scheme) == (flow.flow, flow.label)
         if one.low is not None and one.high is not None
         for low, high in zip(one.low, one.high, strict=True)
+    ]
+
+
+def _used(run: WatchedRun, link: str) -> list[list[int]]:
+    """From when to when a link is in use, by its name in a panel of queues, in nanoseconds."""
+    numbers = {name: number for number, name in run.shown_links.items()}
+    numbers |= {f"{name} ({run.other_way})": at for at, name in run.other_links.values()}
+    return [
+        [one.from_ns, one.until_ns]
+        for one in run.stretches
+        if one.link and run.link_of(one.link) == numbers[link]
     ]
 
 
