@@ -249,7 +249,7 @@ def test_without_text_above_the_title_of_a_queue_names_its_range(
 def test_a_single_sample_above_the_axis_has_an_arrowhead_and_no_line() -> None:
     runs = watch(Scenario.read("wifi-to-lte"), kinds=["rtt"], schemes=["sack", "freeze"])
     window, panels = shown_panels(runs, ["rtt"], interval_s=0.1)
-    assert max(np.nanmax(one.value) for one in panels[0].curves) > 3000
+    assert max(np.nanmax(one.most) for one in panels[0].curves if one.most is not None) > 3000
     axes = _panel_of(over_time_figure(runs, panels, window).axes, "RTT")
     assert "3,600 ms" in [one.get_text() for one in axes.texts]
     lines = [one for one in axes.lines if one.get_gid() != CUT]
