@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from midflight.plot.over_time.history import History
     from midflight.plot.over_time.watched import WatchedRun
 
-__all__ = ["figures", "over_time"]
+__all__ = ["figures", "means_ns", "over_time"]
 
 #: Packets are told apart if a point of the axis of time is no longer than so many round trips.
 _TRIPS = 5
@@ -38,6 +38,21 @@ def over_time(runs: Sequence[WatchedRun], kinds: Sequence[str]) -> tuple[str, bo
     figure = over_time_figure(runs, panels, window)
     image = data_url(figure_bytes(figure, ".svg"), "image/svg+xml")
     return image, has_changes(runs, window), left_out
+
+
+def means_ns(runs: Sequence[WatchedRun]) -> float | None:
+    """Over how long a time the means in these panels are; None if nothing was sent."""
+    from midflight.plot.common.style import PAGE_IN
+    from midflight.plot.over_time.history import time_shown
+    from midflight.plot.over_time.intervals import usual_interval
+
+    flows = [flow for one in runs for flow in one.flows]
+    if not any(len(flow.times("rcv")) for flow in flows):
+        return None
+    window = time_shown(flows, None, None)
+    for one in runs:
+        one.show(window)
+    return usual_interval(runs, window, PAGE_IN).length_s * 1e9
 
 
 def figures(plans: Mapping[str, Plan], names: Sequence[str]) -> Iterator[dict[str, Any]]:

@@ -37,8 +37,12 @@ class Reasons(NamedTuple):
     slowest: dict[tuple[str, str], str]
 
 
-def reasons_of(outcomes: Mapping[str, Outcome], names: Sequence[str]) -> Reasons:
-    """Return these of flows of the first run of each outcome."""
+def reasons_of(
+    outcomes: Mapping[str, Outcome], names: Sequence[str], means_ns: float | None = None
+) -> Reasons:
+    """Return these of flows of the first run of each outcome. Rates that were used again are means
+    over whole `means_ns`, the steps of a figure beside them, if that is given.
+    """
     limits, flows = [], []
     slowest: dict[tuple[str, str], str] = {}
     using: list[Using] = []
@@ -72,7 +76,7 @@ def reasons_of(outcomes: Mapping[str, Outcome], names: Sequence[str]) -> Reasons
             using.append(Using(label, run, name, paths[is_up], span))
             is_paced = row.get("workload") not in (None, "", "bulk")
             path = paths[is_up] if is_alone else None
-            flows.append(Recovering(label, run, name, span, of_flow, is_paced, path))
+            flows.append(Recovering(label, run, name, span, of_flow, is_paced, path, means_ns))
             if said := slow_recovery(flows[-1]):
                 slowest[key, name] = said
     # Flows of one direction have the same link.

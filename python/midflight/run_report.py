@@ -19,7 +19,7 @@ from midflight.recording_use import recording_tables
 from midflight.refusal import names_arguments, refusal
 from midflight.remark import remarks_of
 from midflight.report import check_page, environment
-from midflight.report_figures import figures, over_time
+from midflight.report_figures import figures, means_ns, over_time
 from midflight.report_reasons import reasons_of
 from midflight.report_words import apart, happened, late_words, missed_words, unfinished
 from midflight.report_words import compared as compared_words
@@ -244,6 +244,7 @@ def report_html(outcome: Outcome | Mapping[str, Outcome], *, command: str = "") 
         reasons = reasons_of(
             {names[key] if len(several) > 1 else "": one for key, one in several.items()},
             shown[:MOST_FIGURES],
+            means_ns(runs),
         )
         limits = alike_limits(reasons.limits)
         became = []

@@ -16,6 +16,8 @@ from midflight.explain.arrivals import RunEvents
 from midflight.explain.path import PathSamples
 from midflight.explain.recovery import Recovering, _race, _two_digits
 from midflight.explain.regained import USED, regained
+from midflight.plot.over_time.panels import shown_panels
+from midflight.plot.over_time.watched import watch
 from midflight.report_reasons import reasons_of
 from midflight.report_words import compared, happened
 from midflight.run_report import outcomes_of, report_html
@@ -54,7 +56,8 @@ def test_the_summary_of_a_report_has_the_stall_and_the_recovery(train: str) -> N
     sack, bbr = summary.split("<li>")[1:3]
     assert "The longest stall lasted 8.823 s, from 12.565 s to 21.389 s: " in sack
     assert re.search(
-        r"After the outage of .* used 80% of the link's rate within 1 s \(means", prose(sack)
+        r"After the outage of .* used 80% of the link's rate within 1 s \(means",
+        prose(sack),
     )
     assert "The longest stall lasted 27.688 s, from 12.312 s to the end of the run: " in bbr
     assert re.search("it used at most 16% of the link's rate until the run ended", prose(bbr))
@@ -219,3 +222,29 @@ def test_timeouts_that_were_spurious_are_called_so(count: int, spurious: int, sa
     found = Means(row, tuple(row))
     found.add(row)
     assert happened(found, {"size": "1 MB"}, "60 s") == f"1 MB took 2 s, 4.000 Mbit/s{said}"
+
+
+def test_the_end_of_a_run_counts_for_what_was_used_at_most() -> None:
+    """A window that grows until the end has most of the link in the last mean, whose data arrive a
+    delay after they passed the link.
+    """
+    links = {"lte": Link(preset="lte"), "geo": Link(rate="40 Mbit/s", delay="300 ms")}
+    away = Handoff(at="1 s", to="geo", gap="1 s")
+    scenario = Scenario(links=links, flows={"a": Flow()}, handoffs=[away], end="14 s")
+    setup = scenario.plan().setup(0)
+    trace = setup.trace(flow="a", only=["rcv"], from_ns=13_000_000_000)
+    last = 8 * np.array(trace.column("bytes"), np.float64).sum() / 40e6
+    times = 2_000_000_000, setup.end_ns, setup.end_ns
+    found = regained(RunEvents(setup), "down", PathSamples(setup), *times, 1e9)
+    assert found is not None
+    assert found.over_ns == 1e9
+    assert 0.1 < last < 0.8
+    assert found.most >= last - 0.01
+
+
+def test_a_report_has_the_means_of_its_figure_in_its_sentences() -> None:
+    html = report_html(Scenario.read("ferry").run()).replace("\u00a0", " ")
+    (means,) = {*re.findall(r"until the run ended \(means of ([0-9.]+) s\)", html)}
+    # These are two steps, as of shorter means a held queue would fill some.
+    (panel,) = shown_panels(watch("ferry", kinds=["throughput"]), ["throughput"])[1]
+    assert f"means of {float(means) / 2:g} s" in panel.detail

@@ -42,6 +42,8 @@ class Recovering(NamedTuple):
     is_paced: bool = False
     #: The links in the flow's direction, if all that they carry is that of the run's flows.
     path: PathSamples | None = None
+    #: How long the steps of a figure beside them are, of which means have whole ones; or None.
+    means_ns: float | None = None
 
 
 class _Event(NamedTuple):
@@ -265,7 +267,8 @@ def _regained(event: _Event, until: int | None, one: Recovering) -> _Again | Non
     # Other flows may last longer.
     ended = one.span[1] if len(moving) == 1 else one.path.end_ns
     last = ended if until is None else min(ended, until)
-    found = regained(one.run, way, one.path, event.end_ns, last, one.span[1] - one.span[0])
+    length = one.span[1] - one.span[0]
+    found = regained(one.run, way, one.path, event.end_ns, last, length, one.means_ns)
     if found is None:
         return None
     means = f" (means of {found.over_ns / 1e9:.2g} s)"

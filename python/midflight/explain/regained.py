@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -39,11 +40,17 @@ def over_ns(span_ns: int, trip_ns: float) -> float:
 
 
 def regained(
-    run: RunEvents, direction: str, path: PathSamples, begin_ns: int, until_ns: int, span_ns: int
+    run: RunEvents,
+    direction: str,
+    path: PathSamples,
+    begin_ns: int,
+    until_ns: int,
+    span_ns: int,
+    means_ns: float | None = None,
 ) -> Regained | None:
     """Return when all moving flows of a direction together used the rate of the link in use again,
     from one instant up to another of a run whose flows last for `span_ns`; None if that is not
-    known, or if that time is too short.
+    known, or if that time is too short. Means are over whole `means_ns`, if that is given.
     """
     names = run.moving(direction)
     flows = [run.of(name) for name in names]
@@ -52,20 +59,27 @@ def regained(
         return None
     trip = float(np.median(trips)) if len(trips) else 0.0
     over = over_ns(span_ns, trip)
-    step = _STEP * over
-    if until_ns - begin_ns < 2 * over:
-        return None
-    places = np.arange(int((until_ns - begin_ns) / step) + 1, dtype=np.float64)
-    times: Values = begin_ns + step * places
-    could = path.bits_until(times)
+    if means_ns is not None:
+        # Shorter ones would have the burst of a queue that was held.
+        over = means_ns * max(1, math.ceil(over_ns(span_ns, 0.0) / means_ns * (1 - 1e-9)))
     passing = path.passing(begin_ns, until_ns)
-    arrive: Values = times + (passing.first_ns - begin_ns)
-    came = np.sum([one.bits_until(passing, arrive) for one in flows], axis=0)
-    wide = round(1 / _STEP)
-    could, came = could[wide:] - could[:-wide], came[wide:] - came[:-wide]
+    # What passes the link later than this is not there yet when the run ends.
+    last = min(until_ns, path.end_ns - (passing.last_ns - until_ns))
+    if last - begin_ns < 2 * over:
+        return None
+    step = _STEP * over
+    places = np.arange(int((last - begin_ns - over) / step) + 1, dtype=np.float64)
+    # One of them ends there, too.
+    begins: Values = np.append(begin_ns + step * places, last - over)
+    edges = np.unique(np.concatenate([begins, begins + over]))
+    first, end = np.searchsorted(edges, begins), np.searchsorted(edges, begins + over)
+    carried = path.bits_until(edges)
+    arrive = edges + (passing.first_ns - begin_ns)
+    arrived = np.sum([one.bits_until(passing, arrive) for one in flows], axis=0)
+    could, came = carried[end] - carried[first], arrived[end] - arrived[first]
     if not np.isfinite(could).all() or not (could > 0).any():
         return None
     share = np.where(could > 0, came / np.where(could > 0, could, 1.0), 0.0)
     used = np.flatnonzero(share >= USED)
-    after = int(times[used[0]]) - begin_ns if len(used) else None
+    after = int(begins[used[0]]) - begin_ns if len(used) else None
     return Regained(after, float(share.max()), over)
