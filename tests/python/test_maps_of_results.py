@@ -176,7 +176,8 @@ def test_text_above_several_maps_looks_like_that_above_one(swept: Path) -> None:
     for by in ([SCHEME], []):
         figure = figure_of(plot_spread, swept, "heatmap", by=by, **how)
         figure.draw_without_rendering()
-        texts = [one for one in figure.findobj(Text) if "medians over" in one.get_text().replace("\n", " ")]
+        found = figure.findobj(Text)
+        texts = [one for one in found if "medians over" in one.get_text().replace("\n", " ")]
         (text,) = texts
         above.append((text.get_color(), text.get_fontsize(), text.get_horizontalalignment()))
         box = text.get_window_extent()
