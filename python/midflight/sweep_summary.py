@@ -34,7 +34,7 @@ MOST_LINES = 60
 MOST_PRINTED = 24
 WIDTH = 96
 #: What a comparison has that its file has otherwise, or not.
-_IN_NO_FILE = ("values", "lower", "higher")
+_IN_NO_FILE = ("values", "lower", "higher", "each")
 #: A metric that all flows have.
 _OF_ALL = "goodput_bps"
 

@@ -73,5 +73,5 @@ def test_numbers_of_a_column_of_results_have_as_many_decimals() -> None:
     assert found[1:] == [
         ["0.25", "9", "-0.2773", "0.0001", "-3.0"],
         # Not 0.0000, which it is not.
-        ["1", "10", "-3e-05", "-", "1"],
+        ["1", "10", ">-0.0001", "-", "1"],
     ]

@@ -551,9 +551,9 @@ def test_a_figure_says_what_it_pools_of_the_rows_that_are_kept(swept: Path) -> N
         boxes = spread_of(columns, "box", x=scheme, where=where, **how).detail
         assert boxes == f"boxes 25 to 75 % and whiskers 5 to 95 % {words}"
         means = spread_of(columns, "interval", x=scheme, where=where, **how).detail
-        # Of each run the gaps are averaged, and seeds are runs.
-        each = "" if is_kept else " of 2 gaps each"
-        assert means == f"mean and 95 % interval over 3 runs{each}"
+        # Of each seed the gaps are averaged.
+        over = "3 runs" if is_kept else "3 seeds of 2 gaps each"
+        assert means == f"mean and 95 % interval over {over}"
         one = spread_of(columns, "heatmap", x=scheme, y="flow", where=where, **how)
         assert one.detail == f"medians {words}"
         assert "gaps" not in one.remark
