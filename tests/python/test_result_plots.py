@@ -24,8 +24,8 @@ from midflight.plot.results.axis import (
     plot_axis,
 )
 from midflight.plot.results.maps import decimals
-from midflight.plot.results.pooled import pooled_axes
-from midflight.plot.results.rows import kept_values
+from midflight.plot.results.pooled import pooled_axes, pooled_words
+from midflight.plot.results.rows import kept_values, over_words
 from midflight.plot.results.spread import plot_spread, spread_figure, spread_of, spread_rows
 from midflight.plot.results.tables import read_columns
 from midflight.results import mean_ci, quantile
@@ -557,6 +557,26 @@ def test_a_figure_says_what_it_pools_of_the_rows_that_are_kept(swept: Path) -> N
         one = spread_of(columns, "heatmap", x=scheme, y="flow", where=where, **how)
         assert one.detail == f"medians {words}"
         assert "gaps" not in one.remark
+
+
+def test_seeds_are_counted_only_where_all_points_have_all_combinations() -> None:
+    """Two instants are left out with one of the rates, as of flows that were done before."""
+    gaps, rates = ["1 s", "2 s", "3 s", "4 s"], ["5 Mbit/s", "9 Mbit/s"]
+    cells = [(gap, rate, seed) for gap in gaps for rate in rates for seed in (1, 2, 3, 4)]
+    for kept, words in (
+        (cells, "over 32 runs (4 seeds x 4 gaps x 2 rates of a)"),
+        (
+            [one for one in cells if one[0] in gaps[:2] or one[1] == rates[0]],
+            "over 24 runs of 4 gaps and 2 rates of a",
+        ),
+    ):
+        gap, rate, seed = zip(*kept, strict=True)
+        columns = {"handoffs.0.gap": gap, "links.a.rate": rate, "seed": seed}
+        columns["duration_ns"] = [*range(1, len(kept) + 1)]
+        pooled = pooled_words(columns, "duration_ns", set(), {}, counted="runs")
+        assert (
+            over_words([len(kept)], "runs", pooled).replace("\N{MULTIPLICATION SIGN}", "x") == words
+        )
 
 
 def test_an_axis_that_changes_with_a_shown_one_is_not_pooled() -> None:

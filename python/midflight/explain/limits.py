@@ -94,7 +94,10 @@ class Limit(NamedTuple):
         return ": ".join(filter(None, (begin, ", ".join(filter(None, (self.when, self.what))))))
 
     def when_on(self, link: str) -> str:
-        """When it holds, with these words."""
+        """When it holds, with these words on a link, whose own time it may be a part of."""
+        _, has_place, place = link.partition(" on ")
+        if self.when and has_place:
+            link = f"on {place}"
         return ", ".join(filter(None, (link, self.when))) or _MOSTLY
 
 

@@ -88,15 +88,15 @@ def length_of(spans: Sequence[Span]) -> int:
 
 
 def times_words(spans: Sequence[Span]) -> str:
-    """How long some times are together, and when they are, to a tenth of a second or so."""
+    """How long some times are together, and when they are: to a tenth of a second, or a tenth of
+    the shortest one's decade, as the edges of means are no better known.
+    """
     whole = f"for {length_of(spans) / 1e9:.3g} s"
     if len(spans) > _MOST_LISTED:
         return f"{whole} in {len(spans)} parts"
-    each = [f"from {_rounded(begin)} to {_rounded(end)}" for begin, end in spans]
+    shortest = min(end - begin for begin, end in spans)
+    unit = min(max(10 ** (len(str(shortest)) - 2), 10**6), 10**8)
+    ends = [[to_ms(round(one / unit) * unit) for one in span] for span in spans]
+    each = [f"from {begin} to {end}" for begin, end in ends]
     listed = " and ".join(filter(None, (", ".join(each[:-1]), each[-1])))
     return listed if len(each) == 1 else f"{whole}, {listed}"
-
-
-def _rounded(time_ns: int) -> str:
-    """An instant to a tenth of a second, which the edges of means are no better known than."""
-    return to_ms(round(time_ns / 1e8) * 10**8)

@@ -47,7 +47,6 @@ _MARKERS = 7
 _ROW, _ROWS = 0.085, 0.34
 #: How far below a frame they begin.
 _BELOW_FRAME = 0.025
-#: What timeouts are counted as.
 #: What the rows of marks are counted as, and the size of these letters.
 _COUNTED: Sequence[tuple[Sequence[Draw], str]] = (
     (GROUPS["losses"], "lost"),

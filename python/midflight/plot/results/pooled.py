@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
@@ -76,6 +77,8 @@ def pooled_words(
     """What a figure says of axes and flows that it pools in the rows that are kept. Seeds are not
     named if their runs are `counted`.
     """
+    if rows is None and measured in columns:
+        rows = rows_of(columns, measured, kept, shown).shown
     pooled = pooled_axes(columns, measured, shown, kept, with_samples=True, rows=rows)
     pooled = [one for one in pooled if not (counted == "runs" and one[0] == SEED)]
     named = [f"{count} {plural_name(name)}" for name, count in pooled]
@@ -83,7 +86,14 @@ def pooled_words(
     together = f"flows {' and '.join(flows)} together" if len(flows) > 1 else ""
     if len(flows) > _MOST_FLOWS:
         together = f"{len(flows)} flows together"
-    return Pooled(named, prod(count for _, count in pooled), together)
+    number = prod(count for _, count in pooled)
+    points: dict[tuple[str, ...], Counter[tuple[str, ...]]] = {}
+    for row in rows or ():
+        point = tuple(str(columns[name][row]) for name in columns if name in shown)
+        which = tuple(str(columns[name][row]) for name, _ in pooled)
+        points.setdefault(point, Counter())[which] += 1
+    is_whole = all(len(each) == number and len({*each.values()}) == 1 for each in points.values())
+    return Pooled(named, number, together, is_whole)
 
 
 def pooled_flows(

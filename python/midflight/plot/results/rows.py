@@ -53,12 +53,14 @@ _MET_WORDS: Mapping[str, str] = {
 
 class Pooled(NamedTuple):
     """The axes that a figure pools in words, such as "6 instants", the number of combinations of
-    their values at a point, and the flows that it takes together.
+    their values at a point, and the flows that it takes together. It `is_whole` if each point has
+    all of these combinations, equally often.
     """
 
     axes: Sequence[str] = ()
     number: int = 0
     flows: str = ""
+    is_whole: bool = True
 
 
 _TIMES = "\N{MULTIPLICATION SIGN}"
@@ -157,10 +159,11 @@ def over_words(counts: Iterable[int], counted: str, pooled: Pooled | None = None
     """
     some = [count for count in counts if count > 0]
     if pooled is not None and pooled.axes:
-        if {*some} == {pooled.number}:
-            return f"over {joined(pooled.axes)}"
+        is_whole = pooled.is_whole and len({*some}) == 1
         seeds, rest = divmod(max(some, default=0), pooled.number)
-        if counted == "runs" and len({*some}) == 1 and not rest:
+        if is_whole and (seeds, rest) == (1, 0):
+            return f"over {joined(pooled.axes)}"
+        if is_whole and counted == "runs" and not rest:
             each = f" {_TIMES} ".join((f"{seeds} seeds", *pooled.axes))
             return f"{over_words(some, counted)} ({each})"
         return f"{over_words(some, counted)} of {joined(pooled.axes)}"

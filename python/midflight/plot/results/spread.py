@@ -448,7 +448,8 @@ def _lines(
         what = MEANS[value] if has_intervals else "mean"
         has_few = any(any(group.hints) for group in groups)
         behind = [one for group in groups for one in group.counts]
-        averaged = f" of {joined(pooled.axes)} each" if pooled.axes else ""
+        most = "" if pooled.is_whole else "up to "
+        averaged = f" of {most}{joined(pooled.axes)} each" if pooled.axes else ""
         if has_intervals:
             averaged = averaged_axes(over, samples, behind) or averaged
         detail = interval_words(what, over, counts, taken, averaged=averaged)
