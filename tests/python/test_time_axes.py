@@ -20,7 +20,6 @@ from midflight.plot.over_time.crowded import without_many
 from midflight.plot.over_time.curves import Curve, Panel, seconds_text
 from midflight.plot.over_time.followed import TimeUnit, time_title
 from midflight.plot.over_time.history import histories
-from midflight.plot.over_time.intervals import _of_whole_trips
 from midflight.plot.over_time.marks import STALL
 from midflight.plot.over_time.panel_scales import (
     CUT,
@@ -573,23 +572,16 @@ def test_short_means_are_in_microseconds() -> None:
     assert seconds_text(0.005) == "0.005 s"
 
 
-@pytest.mark.parametrize(
-    ("trip", "least", "found"),
-    [
-        (0.02525, 0.03, 0.05),
-        (0.775, 0.5, 0.8),
-        # Four of them have a round number, three have none.
-        (0.0625, 0.17, 0.25),
-        # No number of them that is about as long has one.
-        (0.212, 0.4, 0.424),
-    ],
-)
-def test_whole_round_trips_are_round_numbers_if_possible(
-    trip: float, least: float, found: float
-) -> None:
-    assert _of_whole_trips(trip, least, 60.0) == found
-    # Less than a twentieth of a round trip is left out, or twice in a mean.
-    assert abs(found / trip - round(found / trip)) <= 0.05
+def test_bursts_of_one_size_have_equal_means() -> None:
+    """A round number near a round trip would have a mean with less than half of a burst."""
+    link = Link(rate="50 Mbit/s", delay="374 ms", queue="4000 packets")
+    flow = Flow(set={"tcp_rmem_max": 300_000})
+    runs = watch(Scenario(links={"geo": link}, flows={"a": flow}, end="60 s"), kinds=["throughput"])
+    (panel,) = shown_panels(runs, ["throughput"])[1]
+    line = next(one for one in reversed(panel.curves) if one.draw == "steps")
+    late = line.value[(line.time_s > 5) & (line.time_s < 58)]
+    assert len(late) > 60
+    assert np.ptp(late) < 0.02 * late.mean()
 
 
 def test_a_sample_alone_after_a_silence_is_no_median() -> None:
@@ -612,8 +604,8 @@ def test_queues_have_the_whole_round_trips_of_throughputs() -> None:
     """In a flow that a window limits a burst fills the queue once in each of them."""
     kinds = ["throughput", "queue"]
     throughput, queue = shown_panels(watch("ferry", kinds=kinds), kinds)[1]
-    assert throughput.detail == "means of 0.8 s"
-    assert queue.detail.startswith("means of 0.8 s, band")
+    assert throughput.detail == "means of 0.78 s"
+    assert queue.detail.startswith("means of 0.78 s, band")
     for draw, panel in (("steps", throughput), ("queue", queue)):
         line = next(one for one in reversed(panel.curves) if one.draw == draw)
         late = line.value[(line.time_s > 70) & (line.time_s < 88)]

@@ -58,9 +58,6 @@ _STRAIGHT = 0.02
 _FEW_TRIPS = 6
 #: It has whole ones if it differs from these by less than this share of a round trip.
 _WHOLE = 0.1
-#: A round number is taken for whole round trips that differ from it by less than this share of one,
-#: if it is no longer than the shortest whole ones by this factor.
-_ROUND, _MOST_LONGER = 0.05, 1.5
 #: A flow sends in bursts if this share of the time is in pauses that are longer than this share of
 #: a round trip, and shorter than two: longer ones are stalls.
 _IN_PAUSES, _LEAST_PAUSE, _MOST_PAUSE = 0.5, 0.2, 2.0
@@ -229,19 +226,13 @@ def _has_bursts(run: WatchedRun, flow: History, use: tuple[float, float], trip: 
 def _of_whole_trips(trip: float, least: float, shown: float) -> float:
     """An interval of `least` seconds or longer, of `shown` that are seen: a round number, or if a
     flow sends a window of data at once, one in each round `trip`, and that has few of these, whole
-    ones, if possible nearly a round number. The means of others would have one burst and two by
-    turns.
+    ones, to three digits. The means of others would have one burst and two by turns, or, if they
+    are nearly whole ones, a false dip or peak from time to time.
     """
     usual = nice(least)
     if not usual / _FEW_TRIPS < trip <= shown / _LEAST_CYCLES:
         return usual
     fewest = math.ceil(least / trip * (1 - 1e-9))
-    for count in range(fewest, math.floor(_MOST_LONGER * fewest) + 1):
-        # Numbers of one digit, and those whose second one is 5.
-        unit = 5 * 10.0 ** (math.floor(math.log10(count * trip)) - 1)
-        near = unit * round(count * trip / unit)
-        if abs(near - count * trip) <= _ROUND * trip:
-            return float(f"{near:.3g}")
     return float(f"{fewest * trip:.3g}")
 
 
