@@ -540,6 +540,8 @@ def test_narrow_times_without_a_link_are_wider_as_far_as_there_is_room() -> None
         ((3.0001, 3.0002), "Time after 3.0001 s (\u00b5s)", "0", "100"),
         ((4.0001, 4.00025), "Time after 4 s (\u00b5s)", "100", "250"),
         ((3.001, 3.006), "Time after 3 s (ms)", "1", "6"),
+        ((3.0001, 3.0011), "Time after 3 s (ms)", "0.1", "1.1"),
+        ((8.11, 8.12), "Time (s)", "8.11", "8.12"),
         ((0.0, 0.002), "Time after 0 s (ms)", "0", "2"),
         ((2.3, 2.4), "Time (s)", "2.3", "2.4"),
     ],
@@ -569,6 +571,7 @@ def test_a_tenth_of_a_millisecond_has_microseconds(kind: Any) -> None:
 
 def test_short_means_are_in_microseconds() -> None:
     assert seconds_text(1e-6) == "1 \u00b5s"
+    assert seconds_text(0.0009999) == "0.001 s"
     assert seconds_text(0.005) == "0.005 s"
 
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from midflight.plot.over_time.applications import Call
 
 __all__ = [
-    "MICROSECONDS",
     "Curve",
     "Draw",
     "Panel",
@@ -38,10 +37,9 @@ __all__ = [
     "longest",
     "nice",
     "seconds_text",
+    "time_unit",
 ]
 
-#: Shorter times are in these.
-_LEAST_MS, MICROSECONDS = 1e-3, "\u00b5s"
 #: Links whose queues are shown.
 _MOST_LINKS = 4
 
@@ -465,8 +463,18 @@ def nice(value: float) -> float:
 
 def seconds_text(interval: float) -> str:
     """The length of the intervals of means, which may be whole round trips, with two digits."""
-    unit = 1e6 if interval < _LEAST_MS else 1.0
-    return f"{float(f'{unit * interval:.2g}'):g} {'s' if unit == 1.0 else MICROSECONDS}"
+    rounded = float(f"{interval:.2g}")
+    unit, per_s = time_unit(rounded)
+    return f"{rounded * per_s:g} {unit}"
+
+
+def time_unit(time_s: float, least_s: float = 1e-3) -> tuple[str, float]:
+    """Return the unit of a time, as it is rounded, and how many a second has: of those that are
+    shorter than `least_s` milliseconds, or microseconds.
+    """
+    if time_s >= least_s:
+        return "s", 1.0
+    return ("ms", 1e3) if time_s >= 1e-3 else ("\u00b5s", 1e6)
 
 
 def held_in(

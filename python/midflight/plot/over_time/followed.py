@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from midflight.plot.over_time.curves import time_unit
 from midflight.plot.over_time.history import RunSource, SetupSource, plan_of
 from midflight.plot.over_time.holes import Followed, Hole
 from midflight.recordings import part_begins_s, part_words
@@ -22,8 +23,8 @@ __all__ = ["TimeUnit", "followed_of", "time_title"]
 _RECORDING = "the recording"
 #: After any run.
 _NEVER_NS = 2**62
-#: The least lengths, in seconds, of an axis of time in seconds and in milliseconds.
-_LEAST_S, _LEAST_MS = 0.01, 0.001
+#: The least length of an axis of time in seconds.
+_LEAST_S = 0.01
 
 
 def followed_of(source: RunSource, policies: Policies | None = None) -> dict[str, Followed]:
@@ -68,12 +69,12 @@ class TimeUnit(NamedTuple):
     @classmethod
     def of(cls, window: tuple[float, float]) -> TimeUnit:
         """That of an axis that shows a window, in seconds."""
-        span = window[1] - window[0]
-        if span >= _LEAST_S:
-            return cls(0.0, 1.0, "")
+        span = float(f"{window[1] - window[0]:.6g}")
+        unit, per_s = time_unit(span, _LEAST_S)
+        if unit == "s":
+            return cls(0.0, per_s, "")
         digits = math.floor(-math.log10(span))
         since = math.floor(round(window[0] * 10**digits, 6)) / 10**digits
-        per_s, unit = (1e3, "ms") if span >= _LEAST_MS else (1e6, "\u00b5s")
         return cls(since, per_s, f"Time after {since:.12g} s ({unit})")
 
     def text(self, at_s: float) -> str:
