@@ -24,7 +24,7 @@ __all__ = [
     "LEAST_INTERVALS",
     "Usual",
     "interval_note",
-    "long_uses",
+    "main_uses",
     "usual_interval",
     "usual_intervals",
 ]
@@ -166,7 +166,7 @@ def _trips(
     queue arrives without bursts, so that the shortest one of each link counts. They may be those of
     flows that send `in_bursts`.
     """
-    uses = long_uses(run, window)
+    uses = main_uses(run, window)
     for flow in run.flows:
         at, every = flow.times("rtt_sample") / NS_PER_S, flow.values("rtt_sample")
         for use in uses:
@@ -244,7 +244,7 @@ def _uses(run: WatchedRun, window: tuple[float, float]) -> Iterator[tuple[float,
             yield begin, end
 
 
-def long_uses(run: WatchedRun, window: tuple[float, float]) -> list[tuple[float, float]]:
+def main_uses(run: WatchedRun, window: tuple[float, float]) -> list[tuple[float, float]]:
     """Return those of these times that are a good part of the window."""
     least = _LEAST_USE * (window[1] - window[0])
     return [(begin, end) for begin, end in _uses(run, window) if end - begin >= least]

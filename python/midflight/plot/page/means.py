@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from midflight.plot.common.style import PAGE_IN
 from midflight.plot.over_time.curves import WatchedRun
 from midflight.plot.over_time.history import NS_PER_S, time_shown
-from midflight.plot.over_time.intervals import long_uses, usual_intervals
+from midflight.plot.over_time.intervals import main_uses, usual_intervals
 
 __all__ = ["Intervals", "intervals_of"]
 
@@ -86,4 +86,4 @@ def _levels(
 def _uses(runs: Sequence[WatchedRun], whole: tuple[float, float]) -> list[tuple[float, float]]:
     """From when to when one link is in use for long in runs that have several, each once."""
     several = [run for run in runs if len({one.link for one in run.stretches if one.link}) > 1]
-    return list(dict.fromkeys(one for run in several for one in long_uses(run, whole)))
+    return list(dict.fromkeys(one for run in several for one in main_uses(run, whole)))
