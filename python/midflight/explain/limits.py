@@ -26,7 +26,6 @@ __all__ = [
     "limits_of",
     "long_uses",
     "sentence",
-    "stall_within",
 ]
 
 #: A link that was in use for this share of the time of a flow has a sentence of its own.
@@ -88,6 +87,10 @@ class Limit(NamedTuple):
         """The finding without its details."""
         return self.what if self.is_long else self.what.split("; ")[0]
 
+    def within(self, spans: Sequence[Span]) -> Limit:
+        """The limit of some times, which are named."""
+        return self._replace(when=", ".join(filter(None, (times_words(spans), self.when))))
+
     def said(self, link: str) -> str:
         """The sentence with when it holds, after the words on the time on a `link`, if any."""
         begin = link or ("" if self.when else _MOSTLY)
@@ -126,11 +129,8 @@ def limits_of(of: Flowing, span: Span) -> list[Limit]:
         return [] if found is None else [found]
     told: list[tuple[int, Limit]] = []
     for spans in parts:
-        limit = _limit(of, spans)
-        if limit is None:
-            limit = _with_room(of, spans)
-        when = ", ".join(filter(None, (times_words(spans), limit.when)))
-        told.append((spans[0][0], limit._replace(when=when)))
+        limit = _limit(of, spans) or _with_room(of, spans)
+        told.append((spans[0][0], limit.within(spans)))
     return [limit for _, limit in sorted(told, key=lambda one: one[0])]
 
 
@@ -144,10 +144,8 @@ def limit_at(of: Flowing, span: Span, at_ns: int) -> Limit | None:
         return None
     spans, own = near[0]
     for some in ([own], spans):
-        limit = _limit(of, some)
-        if limit is not None:
-            when = ", ".join(filter(None, (times_words(some), limit.when)))
-            return limit._replace(when=when)
+        if limit := _limit(of, some):
+            return limit.within(some)
     return None
 
 
@@ -237,7 +235,7 @@ def _limit(of: Flowing, spans: Sequence[Span]) -> Limit | None:
     if path.wired_bps < np.nanmax(path.rate_bps) or not of.is_alone:
         return None
     # The longest stall may be at another time; times without arrivals are seen.
-    still_ns = max(stall_within(of.stall, one) for one in flowing)
+    still_ns = max(_stall_within(of.stall, one) for one in flowing)
     if (
         still_ns > max(_MOST_STILL * length, _STILL_TRIPS * float(np.nanmax(trip)))
         or sum(path.idle_share(*one) * (one[1] - one[0]) for one in spans) > _MOST_STILL * length
@@ -503,8 +501,8 @@ def long_uses(path: PathSamples, span: Span, least: float = _LONG) -> list[tuple
     return found
 
 
-def stall_within(stall: tuple[int, int], span: tuple[int, int]) -> int:
-    """Return the part of a stall that is within a span."""
+def _stall_within(stall: Span, span: Span) -> int:
+    """The part of a stall that is within a span."""
     return max(0, min(stall[1], span[1]) - max(stall[0], span[0]))
 
 
