@@ -13,10 +13,8 @@ from midflight.plot.over_time.curves import Panel, WatchedRun
 from midflight.plot.over_time.strokes import is_stroked
 from midflight.plot.over_time.together import at_same_instants
 
-__all__ = ["HIGH", "line_by_line"]
+__all__ = ["line_by_line"]
 
-#: A panel of one of several lines is so many times as high as others.
-HIGH = 0.6
 #: Lines tangle if in an inch of the panel they change places more often than this, each time by
 #: more than this share of the largest value.
 _MOST_PER_IN, _CLEARLY = 10, 0.05

@@ -40,6 +40,8 @@ __all__ = [
     "time_unit",
 ]
 
+#: A panel of one of several lines is so many times as high as others.
+_HIGH = 0.6
 #: Links whose queues are shown.
 _MOST_LINKS = 4
 
@@ -146,6 +148,11 @@ class Panel:
     least_by_scale: dict[str | None, float | None] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
+
+    @property
+    def high(self) -> float:
+        """How many times as high as others it is."""
+        return _HIGH if self.line else 1.0
 
 
 class Stretch(NamedTuple):

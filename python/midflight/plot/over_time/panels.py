@@ -35,7 +35,7 @@ from midflight.plot.common.style import (
     usually,
     wrapped,
 )
-from midflight.plot.over_time.apart import HIGH, line_by_line
+from midflight.plot.over_time.apart import line_by_line
 from midflight.plot.over_time.band import (
     band_height,
     draw_band,
@@ -428,7 +428,6 @@ def _figure(
             panel, runs, same, room.width_in, is_log=least_of(panel, _scale(panel)) is not None
         )
     ]
-    highs = [HIGH if one.line else 1.0 for one in panels]
     names_of = {
         look: label
         for run in runs
@@ -440,16 +439,17 @@ def _figure(
         for one in panels
     ]
     panels = [without_overlaps(without_teeth(panel, room), room) for panel in panels]
+    high = sum(one.high for one in panels)
     looks = [look for run in runs for look in run.looks]
     rows_in: list[dict[int, float]] = []
     heads: list[str] = []
     told: list[bool] = []
     off: list[list[Peak]] = []
     tops: list[float] = []
-    for panel, high in zip(panels, highs, strict=True):
+    for panel in panels:
         has_gaps = len(each) > 1 and (count <= MOST_ROWS or panel.are_marks_asked)
         with_gaps = [run for run in each if has_gaps and run.labels[0] not in same]
-        rows_in.append(_rows_of(panel, with_gaps, looks, high))
+        rows_in.append(_rows_of(panel, with_gaps, looks))
         top = _asked_top(panel) or end_of_axis(panel, _scale(panel), 0.0)
         off.append(peaks_off(panel, top, room))
         tops.append(top)
@@ -463,16 +463,16 @@ def _figure(
     written = sum(len(one.splitlines()) for one in heads)
     written += has_band and len(names_above(each, room)) > 0
     written += sum(bool(panel.line) and not head for panel, head in zip(panels, heads, strict=True))
-    usual = band_in + PANEL_IN * sum(highs) + _LINE_IN * written + _AROUND_IN
+    usual = band_in + PANEL_IN * high + _LINE_IN * written + _AROUND_IN
     width, height = size_in(size, (PAGE_IN, usual))
     with style():
         from matplotlib.figure import Figure
 
         figure = Figure(figsize=(width, height))
         # The band is as high as its letters, however high the figure is.
-        rest = (height - _AROUND_IN - band_in) / max(1.0, sum(highs))
-        usual_pt = 72 * max(0.2, rest - _LINE_IN * written / max(1.0, sum(highs)))
-        ratios = [band_in] * has_band + [max(0.2, rest) * high for high in highs]
+        rest = (height - _AROUND_IN - band_in) / max(1.0, high)
+        usual_pt = 72 * max(0.2, rest - _LINE_IN * written / max(1.0, high))
+        ratios = [band_in] * has_band + [max(0.2, rest) * one.high for one in panels]
         grid = figure.subplots(
             len(ratios), 1, sharex=True, squeeze=False, gridspec_kw={"height_ratios": ratios}
         )[:, 0]
@@ -506,8 +506,8 @@ def _figure(
         )
         long_titles: list[Axes] = []
         names = {label for run in runs for label in run.labels}
-        shown_in = zip(grid[has_band:], panels, parts, heads, told, rows_in, highs, strict=True)
-        for axes, panel, drawn, head, are_told, rows, high in shown_in:
+        shown_in = zip(grid[has_band:], panels, parts, heads, told, rows_in, strict=True)
+        for axes, panel, drawn, head, are_told, rows in shown_in:
             for number, one in enumerate(drawn.curves):
                 if one.in_row:
                     draw_in_row(axes, one, rows)
@@ -543,7 +543,7 @@ def _figure(
             axes.set_ylabel(panel.what)
             axes.set_title(panel.line, loc="left", fontsize=SMALL_PT, pad=2)
             scale_of(axes, panel, _scale(panel), share_above(rows))
-            below: Any = (share_above(rows), usual_pt * high)
+            below: Any = (share_above(rows), usual_pt * panel.high)
             if (rows or panel.line) and not title_below_rows(axes, *below):
                 long_titles.append(axes)
             axes.set_title(
@@ -556,14 +556,15 @@ def _figure(
                     entries.setdefault(label, handle)
         named = [(one.kind, axes) for one, axes in zip(panels, grid[has_band:], strict=True)]
         # Objects are listed from above.
-        each_in = zip(named, panels, rows_in, highs, strict=True)
         above = {
-            axes: _share_above(panel, rows, usual_pt * high) if panel.kind != "objects" else 0.0
-            for (_, axes), panel, rows, high in each_in
+            axes: _share_above(panel, rows, usual_pt * panel.high)
+            if panel.kind != "objects"
+            else 0.0
+            for (_, axes), panel, rows in zip(named, panels, rows_in, strict=True)
         }
         choose_ends(named, above)
-        for (axes, share), high in zip(above.items(), highs, strict=True):
-            draw_whole_markers(axes, usual_pt * high)
+        for (axes, share), panel in zip(above.items(), panels, strict=True):
+            draw_whole_markers(axes, usual_pt * panel.high)
             end_below_rows(axes, share)
         grid[-1].set_xlabel(time_title(((run.recorded, run.end_ns) for run in runs), window))
         figure.align_ylabels(grid[has_band:])
@@ -687,18 +688,16 @@ def _draw_gaps(
                 axes.axvline(at, color=look.colour, **how)
 
 
-def _rows_of(
-    panel: Panel, gaps: Sequence[WatchedRun], looks: Sequence[int], high: float
-) -> dict[int, float]:
-    """The rows of marks of a panel, which is so many times as `high` as others. Panels of the lines
-    of one have a row each if one of them does: they have the same axis.
+def _rows_of(panel: Panel, gaps: Sequence[WatchedRun], looks: Sequence[int]) -> dict[int, float]:
+    """The rows of marks of a panel. Panels of the lines of one have a row each if one of them does:
+    they have the same axis.
     """
     if panel.of is None or panel.kind == "objects":
-        return rows_of(panel, gaps, looks, high)
+        return rows_of(panel, gaps, looks)
     if not rows_of(panel.of, gaps, looks):
         return {}
     first = next(one.look for one in panel.curves if one.look is not None and is_stroked(one))
-    return {first: 1 - row_height(1, high) / 2}
+    return {first: 1 - row_height(1, panel.high) / 2}
 
 
 def _head(

@@ -261,14 +261,11 @@ def _mark(event: Event, colour: str | None) -> dict[str, Any]:
 
 
 def rows_of(
-    panel: Panel,
-    gaps: Sequence[WatchedRun] = (),
-    legend: Sequence[int] = (),
-    high: float = 1.0,
+    panel: Panel, gaps: Sequence[WatchedRun] = (), legend: Sequence[int] = ()
 ) -> dict[int, float]:
     """The heights, as shares of the panel's, of the rows of marks above the lines: by the look of a
     line where there are several, in the order of those of the legend, by the kind of the mark for a
-    single line. Runs with gaps have rows for them. The panel is so many times as `high` as others.
+    single line. Runs with gaps have rows for them.
     """
     marks = [one for one in panel.curves if one.in_row]
     looks = {one.look for one in marks if one.look is not None}
@@ -278,7 +275,7 @@ def rows_of(
     rows = [one for one in order if one is not None and one in looks]
     if not rows:
         rows = sorted({_row_of(one) for one in marks if one.draw in (*EVENTS, "stalled")})
-    height = row_height(len(rows), high)
+    height = row_height(len(rows), panel.high)
     # A frame would cut the marks of the first row.
     below = _BELOW_FRAME if is_paper() else 0.0
     return {row: 1 - below - height * (place + 0.5) for place, row in enumerate(rows)}
