@@ -212,6 +212,8 @@ def _calmed(
     """Lines of steps, or, if several of them go up and down so often that they would hide each
     other, their means of intervals, and what to say of them.
     """
+    if len(lines) < 2:
+        return list(lines), ""
     each = [
         (line, _edges_of(run, flow, line, window, interval))
         for (run, flow, _), line in zip(each_line(runs), lines, strict=True)
@@ -219,9 +221,10 @@ def _calmed(
 
     def is_restless(line: Curve, edges: Values) -> bool:
         # Beside a line that reaches far more, it is no comb on its axis, but hides what is near it.
-        return _swings(line) > _MOST_SWINGS or _is_comb(line, edges, float(np.median(line.value)))
+        usual = float(np.median(line.value))
+        return _swings(line) > _MOST_SWINGS or _is_comb(*_ends_in(line, edges), usual)
 
-    if len(lines) < 2 or not any(len(one.time_s) and is_restless(one, at) for one, at in each):
+    if not any(len(one.time_s) and is_restless(one, at) for one, at in each):
         return list(lines), ""
     found = [averaged(line, edges) if len(line.time_s) else line for line, edges in each]
     return found, f"means of {seconds_text(interval)}"
@@ -237,11 +240,10 @@ def _ends_in(line: Curve, edges: Values) -> tuple[Values, Values, Values]:
     return low, high, np.array([np.abs(np.diff(one)).sum() for one in parts])
 
 
-def _is_comb(line: Curve, edges: Values, of: float) -> bool:
-    """Whether a line of steps goes up and down, by a share `of` a value, in many intervals."""
-    if len(edges) < 2 or not len(line.time_s):
-        return False
-    low, high, ways = _ends_in(line, edges)
+def _is_comb(low: Values, high: Values, ways: Values, of: float) -> bool:
+    """Whether a line of steps with these ends (`_ends_in`) goes up and down, by a share `of` a
+    value, in many intervals.
+    """
     span = high - low
     return int(((span > _OF_COMB * of) & (ways > 1.5 * span)).sum()) > _MOST_COMBED
 
@@ -251,9 +253,9 @@ def _combed(line: Curve, edges: Values) -> Curve:
     means of these, with a band from the smallest to the largest value: a comb has no line that one
     can follow.
     """
-    if not _is_comb(line, edges, float(np.ptp(line.value)) if len(line.value) else 0.0):
+    low, high, ways = _ends_in(line, edges)
+    if not _is_comb(low, high, ways, float(np.ptp(line.value)) if len(line.value) else 0.0):
         return line
-    low, high, _ = _ends_in(line, edges)
     found = averaged(line, edges)
     ends: dict[str, Any] = {"low": np.append(low, low[-1]), "high": np.append(high, high[-1])}
     return replace(found, of_intervals=True, **(ends if line.draw == "steps" else {}))
