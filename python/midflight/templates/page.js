@@ -282,20 +282,16 @@ function packets(run) {
   // What was sent again and what was lost is what one looks for: larger and above. Of many, small ones with
   // thin edges leave gaps between those of a burst.
   const size = whole * (many ? 1.8 : 4);
-  g.fillStyle = css.back; g.lineWidth = count.edge = many ? .7 : 1.5; g.beginPath();
-  for (let i = a; i < b; i++) {
-    if (run.kind[i] !== 1 || run.segment[i] < view.s0 || run.segment[i] > view.s1) continue;
-    trace(shape(run), X(run.sent[i]), Y(run.segment[i]), size);
-    count.retransmissions++;
+  g.fillStyle = css.back; g.lineWidth = count.edge = many ? .7 : 1.5;
+  for (const [kind, form, what] of [[1, shape(run), "retransmissions"], [2, "probe", "probes"]]) {
+    g.beginPath();
+    for (let i = a; i < b; i++) {
+      if (run.kind[i] !== kind || run.segment[i] < view.s0 || run.segment[i] > view.s1) continue;
+      trace(form, X(run.sent[i]), Y(run.segment[i]), size);
+      count[what]++;
+    }
+    g.fill(); g.stroke();
   }
-  g.fill(); g.stroke();
-  g.beginPath();
-  for (let i = a; i < b; i++) {
-    if (run.kind[i] !== 2 || run.segment[i] < view.s0 || run.segment[i] > view.s1) continue;
-    trace("probe", X(run.sent[i]), Y(run.segment[i]), size);
-    count.probes++;
-  }
-  g.stroke();
   g.lineWidth = 1.6; g.beginPath();
   for (let k = lower(run.lostAt, view.t0), end = upper(run.lostAt, view.t1); k < end; k++) {
     const kind = Events.lossOf(run.ends[run.how[run.lost[k]]]);
