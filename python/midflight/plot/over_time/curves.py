@@ -447,6 +447,19 @@ class WatchedRun:
         """The way of `other_links`."""
         return "down" if self.is_up else "up"
 
+    @cached_property
+    def queue_links(self) -> dict[int, str]:
+        """The links whose queues are shown of this run alone, by their numbers, and their names in
+        that panel.
+        """
+        others = {at: f"{name} ({self.other_way})" for at, (_, name) in self.other_links.items()}
+        return self.shown_links | others
+
+    def used(self, link: int) -> list[Stretch]:
+        """When one of these links is in use, one of the other way when that beside it is."""
+        beside, _ = self.other_links.get(link, (link, ""))
+        return [one for one in self.stretches if one.link and self.link_of(one.link) == beside]
+
 
 def each_line(runs: Sequence[WatchedRun]) -> Iterator[tuple[WatchedRun, History, dict[str, Any]]]:
     """Each line: its run, its flow, and the common properties of its curves."""

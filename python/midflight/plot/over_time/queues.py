@@ -148,11 +148,8 @@ def queue_panel(
     curves, is_binned = [], False
     alone = sum(len(one.flows) for one in runs) == 1
     for run in runs:
-        links, end_s = dict(run.shown_links), run.end_ns / NS_PER_S
-        one_run = len(runs) == 1
-        # Of links of the other way those that are used when these are.
-        beside = {link: one for link, (one, _) in run.other_links.items()} if one_run else {}
-        links |= {at: f"{run.other_links[at][1]} ({run.other_way})" for at in beside}
+        one_run, end_s = len(runs) == 1, run.end_ns / NS_PER_S
+        links = run.queue_links if one_run else run.shown_links
         edges = bin_edges(window, interval, end_s, run.cuts)
         # A line for each scheme: what waits on the way.
         each = {at: [at] for at in links} if one_run else {-1: list(links)}
@@ -164,12 +161,13 @@ def queue_panel(
             levels = known.means(edges)
             is_binned |= len(known.time_s) >= len(edges)
             name = f"queue of {link}{run.way}" if one_run else run.scheme
-            if at in beside:
-                name = f"queue of {run.other_links[at][1]}, {run.other_way}"
+            beside, other = run.other_links.get(at, (at, ""))
+            if other:
+                name = f"queue of {other}, {run.other_way}"
             # That of several flows has the look of the first one.
             look = run.looks[0]
             if one_run:
-                look = link_look(run.place_of(beside.get(at, at)), is_other_way=at in beside)
+                look = link_look(run.place_of(beside), is_other_way=bool(other))
             if not one_run and len(run.flows) > 1:
                 name = f"queue, {name}"
             queue = Curve(
@@ -187,8 +185,7 @@ def queue_panel(
             if one_run and len(each) > 1 and not (marks or levels.most.any()):
                 # Nothing happens at this link in the time that is shown.
                 continue
-            used = beside.get(at, at)
-            curves += [_while_used(run, used, queue) if one_run else queue, *marks]
+            curves += [_while_used(run, at, queue) if one_run else queue, *marks]
             if one_run:
                 of_flows = bin_edges(window, means, end_s, run.cuts)
                 curves += _backlogs(run, at, link, of_flows)
@@ -248,11 +245,10 @@ def _timeouts_at(
 
 def _while_used(run: WatchedRun, link: int, queue: Curve) -> Curve:
     """A queue without the times in which it is empty and the link is not in use."""
-    used = [one for one in run.stretches if one.link and run.link_of(one.link) == link]
     time = queue.time_s
     until = np.append(time[1:], time[-1:])
     is_used = np.zeros(len(time), np.bool_)
-    for one in used:
+    for one in run.used(link):
         is_used |= (until > one.from_ns / NS_PER_S) & (time < one.until_ns / NS_PER_S)
     assert queue.low is not None
     assert queue.high is not None

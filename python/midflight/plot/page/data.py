@@ -287,13 +287,15 @@ def queues_data(runs: Sequence[WatchedRun], curves: Sequence[Curve]) -> list[dic
         path = next(
             place for place, run in enumerate(runs) if len(runs) == 1 or run.scheme == curve.scheme
         )
-        run = runs[path]
+        run, is_alone = runs[path], len(runs) == 1
+        named = {name: number for number, name in run.queue_links.items()}
+        links = [named[curve.link]] if is_alone else [*run.shown_links]
         line, least, most = None, None, None
         if curve.draw == "queue":
-            packets, least, most = _sampled(run, curve.link if len(runs) == 1 else None)
+            packets, least, most = _sampled(run, links)
         else:
             line = [flow.flow for flow in run.flows].index(curve.flow)
-            packets = _backlog(run, curve)
+            packets = _backlog(run, named[curve.link], curve.flow)
         found.append(
             {
                 "path": path,
@@ -303,7 +305,7 @@ def queues_data(runs: Sequence[WatchedRun], curves: Sequence[Curve]) -> list[dic
                 "packets": steps_data(packets),
                 "least": None if least is None else steps_data(least),
                 "most": None if most is None else steps_data(most),
-                "used": _used(run, curve.link) if len(runs) == 1 else None,
+                "used": [one[:2] for one in run.used(named[curve.link])] if is_alone else None,
                 # More often the queue is not known.
                 "every": int(np.median(np.diff(packets.time_ns)))
                 if len(packets.time_ns) > 1
@@ -325,35 +327,18 @@ def silent_data(line: Line, curves: Sequence[Curve]) -> list[list[int]]:
     ]
 
 
-def _used(run: WatchedRun, link: str) -> list[list[int]]:
-    """From when to when a link is in use, by its name in a panel of queues, in nanoseconds."""
-    numbers = {name: number for number, name in run.shown_links.items()}
-    numbers |= {f"{name} ({run.other_way})": at for at, name in run.other_links.values()}
-    return [
-        [one.from_ns, one.until_ns]
-        for one in run.stretches
-        if one.link and run.link_of(one.link) == numbers[link]
-    ]
-
-
-def _backlog(run: WatchedRun, curve: Curve) -> Steps:
+def _backlog(run: WatchedRun, link: int, flow: str) -> Steps:
     """The packets of a flow that wait at a link with a queue for each flow."""
     rows = run.backlogs
-    link = next(number for number, name in run.shown_links.items() if name == curve.link)
-    is_mine = (rows.numpy("number") == link) & (rows.numpy("flow").astype(str) == curve.flow)
+    is_mine = (rows.numpy("number") == link) & (rows.numpy("flow").astype(str) == flow)
     mine = np.flatnonzero(is_mine & (rows.numpy("time_ns") <= run.end_ns))
     return Steps(rows.numpy("time_ns")[mine], rows.numpy("packets")[mine].astype(np.float64))
 
 
-def _sampled(run: WatchedRun, link: str | None) -> tuple[Steps, Steps, Steps]:
-    """The packets at a link, or at all links of the path: their mean from each sample to the next
-    one, and the least and the most in that time.
+def _sampled(run: WatchedRun, links: Sequence[int]) -> tuple[Steps, Steps, Steps]:
+    """The packets at some links together: their mean from each sample to the next one, and the
+    least and the most in that time.
     """
-    links = [number for number, name in run.shown_links.items() if link in (None, name)]
-    others = (
-        (number, f"{name} ({run.other_way})") for number, (_, name) in run.other_links.items()
-    )
-    links += [number for number, name in others if link == name]
     time = run.sampled(links[0], "time_ns").astype(np.int64)
     packets, *rest = (
         np.sum([run.sampled(one, column) for one in links], axis=0)
