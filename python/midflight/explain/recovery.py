@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from midflight.explain.regained import USED, regained
-from midflight.explain.words import are_same_times, link_text, to_ms
+from midflight.explain.words import are_same_times, link_text, listed, to_ms
 
 if TYPE_CHECKING:
     from midflight._core import Setup
@@ -233,9 +233,8 @@ def _race(
     if within and max(took[label] for label in ahead) > min(took.values()):
         return ""
     verb = "was" if len(ahead) == 1 else "were"
-    names = " and ".join([", ".join(ahead[:-1]), ahead[-1]] if len(ahead) > 1 else ahead)
     behind = min(time for time, label in times if label not in ahead)
-    return f", so {names} {verb} first, by {to_ms(behind - least)}"
+    return f", so {listed(ahead)} {verb} first, by {to_ms(behind - least)}"
 
 
 class _Again(NamedTuple):
