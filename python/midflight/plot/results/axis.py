@@ -243,7 +243,6 @@ def plot_axis(
     asked = Shown(x, None, y, as_names(by or ()))
     source = usual_source(results_of(source), asked, where)
     texts: Any = {"title": title, "xscale": xscale, "yscale": yscale, "size": size}
-    is_usual = y is None and by is None
     paired = paired_figure(source, None, asked, where, has_by=by is not None)
     if paired is not None:
         return plot_shown(path, paired, asked, where, dress, **texts)
@@ -256,7 +255,7 @@ def plot_axis(
     columns = usual_rows(columns_of(source, shown.value), source, asked, shown, where)
     with usual_of_folder(source, which_after(columns, asked, where)):
         data = axis_data(columns, x=shown.x, y=shown.value, by=shown.by, where=where)
-    is_chosen = is_usual and x is None and sweep_of(source) is not None
+    is_chosen = x is None and y is None and by is None and sweep_of(source) is not None
     lacks = is_chosen and bool(left_out_reason(source, where))
     if is_chosen and (lacks or has_few_medians(data.lines)):
         maps = maps_instead(source, asked, shown, columns, where or {}, lacks_pairs=lacks)

@@ -152,13 +152,13 @@ def counted_as(columns: Columns, rows: Sequence[int], apart: Collection[str | No
     return "runs" if len(each) == len(rows) else "values"
 
 
-def over_words(counts: Iterable[int], counted: str, pooled: Pooled | None = None) -> str:
+def over_words(counts: Iterable[int], counted: str, pooled: Pooled = NONE_POOLED) -> str:
     """Return how many runs, values or other samples are behind each point: "over 3 to 5 runs", and
     what is pooled in them: "over 30 runs (5 seeds x 6 instants)", "over 29 to 30 runs of 6
     instants", or "over 6 instants" if each has one.
     """
     some = [count for count in counts if count > 0]
-    if pooled is not None and pooled.axes:
+    if pooled.axes:
         is_whole = pooled.is_whole and len({*some}) == 1
         seeds, rest = divmod(max(some, default=0), pooled.number)
         if is_whole and (seeds, rest) == (1, 0):
