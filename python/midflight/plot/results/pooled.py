@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import Any
 
 from midflight.plot.common.names import plural_name
 from midflight.plot.results.rows import Pooled, is_key, measured_flows, rows_of
@@ -30,39 +29,18 @@ def axes_of(columns: Columns) -> list[str]:
 
 
 def pooled_axes(
-    columns: Mapping[str, Sequence[Any]],
+    columns: Columns,
     measured: str,
     shown: set[str | None],
     kept: Mapping[str, Sequence[str]],
-    *,
-    with_samples: bool = False,
-    rows: Sequence[int] | None = None,
 ) -> list[tuple[str, int]]:
-    """Return the axes that a figure pools, and their numbers of values at one of its points; its
-    `rows` are searched for if they are not known.
+    """Return the axes that a figure pools, and their numbers of values at one of its points.
 
-    As in the summary of a sweep, samples (`is_sample`) are named only if they are asked for. An
-    axis that has one value at each point, such as one that changes with a shown one, is not pooled.
+    As in the summary of a sweep, samples (`is_sample`) are not named. An axis that has one value at
+    each point, such as one that changes with a shown one, is not pooled.
     """
-    if any(name not in columns for name in (measured, *kept)):
-        return []
-    if rows is None:
-        rows = rows_of(columns, measured, kept, shown).shown
-    names = [name for name in columns if name in shown]
-    points = [tuple(str(columns[name][row]) for name in names) for row in rows]
-    # Beside an axis stand its numbers, as handoffs.0.gap_ns.
-    shown = {*shown, *(name.rpartition("_")[0] for name in shown if name)}
-    found = []
-    for name in axes_of(columns):
-        if (is_sample(name) and not with_samples) or name in (*shown, measured):
-            continue
-        values: dict[tuple[str, ...], set[str]] = {}
-        for point, row in zip(points, rows, strict=True):
-            values.setdefault(point, set()).add(str(columns[name][row]))
-        count = max(map(len, values.values()), default=0)
-        if count > 1:
-            found.append((name, count))
-    return found
+    points = _points_of(columns, measured, shown, kept)
+    return [one for one in _axes_at(columns, points, measured, shown) if not is_sample(one[0])]
 
 
 def pooled_words(
@@ -74,49 +52,87 @@ def pooled_words(
     counted: str = "",
     rows: Sequence[int] | None = None,
 ) -> Pooled:
-    """What a figure says of axes and flows that it pools in the rows that are kept. Seeds are not
-    named if their runs are `counted`.
+    """What a figure says of axes and flows that it pools in the rows that are kept, which are
+    searched for if they are not known. Seeds are not named if their runs are `counted`.
     """
-    if rows is None and measured in columns:
-        rows = rows_of(columns, measured, kept, shown).shown
-    pooled = pooled_axes(columns, measured, shown, kept, with_samples=True, rows=rows)
+    points = _points_of(columns, measured, shown, kept, rows)
+    pooled = _axes_at(columns, points, measured, shown)
     pooled = [one for one in pooled if not (counted == "runs" and one[0] == SEED)]
     named = [f"{count} {plural_name(name)}" for name, count in pooled]
-    flows = pooled_flows(columns, measured, shown, kept, rows=rows)
+    flows = _flows_at(columns, points, measured, kept)
     together = f"flows {' and '.join(flows)} together" if len(flows) > 1 else ""
     if len(flows) > _MOST_FLOWS:
         together = f"{len(flows)} flows together"
     number = prod(count for _, count in pooled)
-    points: dict[tuple[str, ...], Counter[tuple[str, ...]]] = {}
-    for row in rows or ():
-        point = tuple(str(columns[name][row]) for name in columns if name in shown)
-        which = tuple(str(columns[name][row]) for name, _ in pooled)
-        points.setdefault(point, Counter())[which] += 1
-    is_whole = all(len(each) == number and len({*each.values()}) == 1 for each in points.values())
+    each_point = (Counter(_keys(columns, [name for name, _ in pooled], one)) for one in points)
+    is_whole = all(len(each) == number and len({*each.values()}) == 1 for each in each_point)
     return Pooled(named, number, together, is_whole)
 
 
 def pooled_flows(
-    columns: Mapping[str, Sequence[Any]],
+    columns: Columns,
     measured: str,
     shown: set[str | None],
     kept: Mapping[str, Sequence[str]],
-    *,
-    rows: Sequence[int] | None = None,
 ) -> list[str]:
     """Return the flows that share points of a figure; flows with schemes of their own do not, if
     these have lines.
     """
-    if any(name not in columns for name in ("flow", measured, *kept)):
+    return _flows_at(columns, _points_of(columns, measured, shown, kept), measured, kept)
+
+
+def _points_of(
+    columns: Columns,
+    measured: str,
+    shown: set[str | None],
+    kept: Mapping[str, Sequence[str]],
+    rows: Sequence[int] | None = None,
+) -> list[list[int]]:
+    """The rows at each point of a figure; none of a table that lacks a column."""
+    if any(name not in columns for name in (measured, *kept)):
         return []
     if rows is None:
         rows = rows_of(columns, measured, kept, shown).shown
+    points: dict[tuple[str, ...], list[int]] = {}
     names = [name for name in columns if name in shown]
-    points: dict[tuple[str, ...], dict[str, None]] = {}
-    for row in rows:
-        point = tuple(str(columns[name][row]) for name in names)
-        points.setdefault(point, {})[str(columns["flow"][row])] = None
-    together = {flow for flows in points.values() if len(flows) > 1 for flow in flows}
+    for row, point in zip(rows, _keys(columns, names, rows), strict=True):
+        points.setdefault(point, []).append(row)
+    return [*points.values()]
+
+
+def _keys(columns: Columns, names: Sequence[str], rows: Sequence[int]) -> Sequence[tuple[str, ...]]:
+    """The values of these columns in each row."""
+    if not names:
+        return [()] * len(rows)
+    # A column at a time: there are many rows.
+    return [*zip(*([str(columns[name][row]) for row in rows] for name in names), strict=True)]
+
+
+def _axes_at(
+    columns: Columns, points: Sequence[Sequence[int]], measured: str, shown: set[str | None]
+) -> list[tuple[str, int]]:
+    """The axes, also samples, that have several values at a point, and the most of these."""
+    # Beside an axis stand its numbers, as handoffs.0.gap_ns.
+    shown = {measured, *shown, *(name.rpartition("_")[0] for name in shown if name)}
+    names = [name for name in axes_of(columns) if name not in shown]
+    counts = {
+        name: max((len({str(columns[name][row]) for row in rows}) for rows in points), default=0)
+        for name in names
+    }
+    return [(name, count) for name, count in counts.items() if count > 1]
+
+
+def _flows_at(
+    columns: Columns,
+    points: Sequence[Sequence[int]],
+    measured: str,
+    kept: Mapping[str, Sequence[str]],
+) -> list[str]:
+    """The flows that share one of these points."""
+    if "flow" not in columns:
+        return []
+    each_point = ({str(columns["flow"][row]) for row in rows} for rows in points)
+    together = {flow for flows in each_point if len(flows) > 1 for flow in flows}
     if not together:
         return []
     return [flow for flow in measured_flows(columns, measured, kept) if flow in together]
