@@ -349,6 +349,28 @@ fn a_notice_to_wait_stops_linux() {
     assert_eq!((s.window().0, &s.seen.timeouts[..]), (cwnd, &[][..]));
 }
 
+/// The ACK after a notice to wait ends the wait of Linux, also if its window is zero: the timer of what is in flight
+/// goes on, and without any the probes of a zero window begin.
+#[test]
+fn a_zero_window_after_a_notice_to_wait_does_not_stop_linux() {
+    for (acked, is_idle) in [(5, false), (9, true)] {
+        let mut s = start("linux", &[]);
+        s.sender.set_end(9);
+        let _ = s.ack(4);
+        assert_eq!(ack_with(&mut s, 5, AckOption::Standby), []);
+        assert!(s.sender.is_window_closed());
+        assert_eq!(ack_with(&mut s, acked, AckOption::ZeroWindow), []);
+        assert!(!s.sender.is_window_closed());
+        if is_idle {
+            s.sender.write_until(s.now, 12, &mut s.seen);
+            assert!(s.sender.is_window_closed());
+            assert_eq!(s.timer(), (false, vec![8]));
+        } else {
+            assert_eq!(s.timer(), (true, vec![5]));
+        }
+    }
+}
+
 /// A zero window stops the timers (Goff et al. 2000): when the window opens the timer has its
 /// remaining time, so that a timer with a long back-off expires even if the window closes
 /// repeatedly before.

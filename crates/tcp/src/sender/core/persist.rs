@@ -57,6 +57,11 @@ impl Core {
                 self.timers.renew_persist(self.now, self.config.rto.clock);
                 true
             }
+            // The notice to wait is over, and a zero window does not stop this sender.
+            (true, true) if goes_on && is_zero => {
+                self.timers.end_persist(self.now);
+                !again
+            }
             // Responses to probes do not indicate a loss.
             (true, true) => !again,
             (true, false) => {
