@@ -196,9 +196,9 @@ def ratio_ci(a: ArrayLike, b: ArrayLike) -> Ratio:
 
     The interval is Fieller's (1954): every ratio r for which the mean of a - r b does not differ
     from 0.  It is infinite when the mean of b itself does not, but 0 where each pair is the
-    same, and nan for fewer than two runs.  Of values that are not negative, such as times, no ratio
-    is below 0, so that the interval does not begin below -1.  Both have one dimension and the same
-    length, or `ValueError` is raised.
+    same, and nan for fewer than two runs.  Where both means are 0 there is no ratio.  Of values
+    that are not negative, such as times, no ratio is below 0, so that the interval does not begin
+    below -1.  Both have one dimension and the same length, or `ValueError` is raised.
     """
     first, second = _paired(a, b)
     nan = float("nan")
@@ -209,7 +209,7 @@ def ratio_ci(a: ArrayLike, b: ArrayLike) -> Ratio:
     if first.size == 1 or not (math.isfinite(mean_a) and math.isfinite(mean_b)):
         return Ratio(value, nan, nan)
     if np.array_equal(first, second):
-        return Ratio(0.0, 0.0, 0.0)
+        return Ratio(nan, nan, nan) if mean_b == 0 else Ratio(0.0, 0.0, 0.0)
     factor = t_quantile(first.size - 1) ** 2 / first.size
     (aa, ab), (_, bb) = (factor * np.cov(first, second)).tolist()
     # The bounds are the roots of square r^2 - 2 middle r + rest.

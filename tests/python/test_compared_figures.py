@@ -17,7 +17,9 @@ from drawn import texts_of
 from midflight import MidflightError
 from midflight.cli import main
 from midflight.plot import figure_of, plot_spread
+from midflight.plot.results.compared import usual_change
 from midflight.plot.results.maps import number_words
+from midflight.plot.results.median_panels import near_ends
 from midflight.plot.results.samples import interval_words
 
 SCHEME, GAP, AT = "flows.download.scheme", "handoffs.0.gap", "handoffs.0.at"
@@ -243,3 +245,51 @@ def test_a_missing_ratio_names_the_comparison(
     with pytest.raises(MidflightError) as caught:
         plot_spread(folder, tmp_path / "a.png", "heatmap", x="x", y="y", value="sentt")
     assert "comparison" not in str(caught.value)
+
+
+def without_change(zero: int) -> dict[str, list[Any]]:
+    """A comparison at four gaps, of which the first ones have means of 0 on both sides."""
+    return {
+        "flow": ["download"] * 4,
+        GAP: ["1 s", "2 s", "3 s", "4 s"],
+        "metric": ["timeouts"] * 4,
+        "compared": [SCHEME] * 4,
+        "value": ["freeze"] * 4,
+        "baseline": ["sack"] * 4,
+        "pairs": [5] * 4,
+        "samples": [5] * 4,
+        "over": ["runs"] * 4,
+        "left_out": [0] * 4,
+        "difference": [0.0] * zero + [-1.0] * (4 - zero),
+        "half_width": [0.0] * 4,
+        "ratio": [None] * zero + [-0.5] * (4 - zero),
+        "ratio_low": [None] * zero + [-0.5] * (4 - zero),
+        "ratio_high": [None] * zero + [-0.5] * (4 - zero),
+    }
+
+
+@pytest.mark.parametrize(
+    ("zero", "value", "words"),
+    [
+        (4, "difference", "no change: both are 0"),
+        (2, "difference", "no change where both are 0"),
+        (2, "ratio", "no percentage where both are 0"),
+    ],
+)
+def test_a_figure_says_where_both_are_0(zero: int, value: str, words: str) -> None:
+    columns = without_change(zero)
+    assert usual_change(columns) == ("difference" if zero == 4 else "ratio")
+    (axes,) = figure_of(plot_spread, columns, "interval", x=GAP, value=value).axes
+    said = " ".join(" ".join(one.get_text().split()) for one in axes.texts)
+    assert words in said
+    if zero == 4:
+        # Not some thousandths.
+        assert axes.get_ylim() == (-1, 1)
+        with pytest.raises(MidflightError, match="all means of the baseline are 0"):
+            figure_of(plot_spread, columns, "interval", x=GAP, value="ratio")
+
+
+def test_shares_of_values_of_0_have_an_axis_of_ones() -> None:
+    (axes,) = figure_of(plot_spread, {"sent": [0.0] * 5}, "cdf", value="sent").axes
+    assert axes.get_xlim() == (0, 1)
+    assert near_ends([0.0, 0.0]) == (0, 1)

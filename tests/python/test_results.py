@@ -58,6 +58,8 @@ def test_what_has_no_interval_says_so() -> None:
     # The mean of 0.1, 9 and 30 is not told from 0, but nothing has changed.
     assert ratio_ci([0.1, 9.0, 30.0], [0.1, 9.0, 30.0]) == (0.0, 0.0, 0.0)
     assert math.isinf(ratio_ci([0.1, 9.0, 31.0], [0.1, 9.0, 30.0]).high)
+    # Of nothing there is no share.
+    assert all(math.isnan(value) for value in ratio_ci([0.0, 0.0], [0.0, 0.0]))
     assert math.isnan(ratio_ci([3.0], [2.0]).low)
 
 

@@ -380,6 +380,14 @@ def check_is_measured(columns: Columns, rows: Sequence[int], name: str, option: 
         )
     if not all(math.isnan(shown_number(columns[name][row], name)) for row in rows):
         return
+    if name == "ratio" and "difference" in columns:
+        raise refusal(
+            f'{option} "{name}" has no value in any of {len(rows)} rows: all means of the baseline '
+            f"are 0, or have no pairs; give {option} difference",
+            name=option,
+            value=name,
+            accepted="difference",
+        )
     accepted = "one that some run has, such as goodput_bps"
     few = ", or had so many packets left" if name in AFTER else ""
     raise refusal(

@@ -33,6 +33,7 @@ __all__ = [
     "empty_words",
     "ends_of",
     "has_ends",
+    "is_both_zero",
     "is_compared",
     "is_hint_of",
     "is_number",
@@ -105,21 +106,27 @@ def usual_change(columns: Columns) -> str:
     if not all(one in columns and has_ends(columns, one) for one in CHANGES):
         return _RATIO
     known = [row for row, one in enumerate(columns[_DIFFERENCE]) if is_number(one)]
+    # Beside percentages a place where both are 0 needs none.
+    known = [row for row in known if not is_both_zero(columns, row)] or known
     is_unfit = any(_is_endless(columns, row) or _may_lose_all(columns, row) for row in known)
     return _DIFFERENCE if is_unfit else _RATIO
 
 
 def same_words(columns: Columns, rows: Sequence[int], value: str) -> str:
-    """Return that some of these comparisons have no interval, as all samples are the same, or one
-    without a width; "" if all have some width.
+    """Return that some of these comparisons have no change, as both means are 0, or no interval, as
+    all samples are the same, or one without a width; "" if all have some width.
     """
-    same = [row for row in rows if is_same(columns, row)]
+    zero = [row for row in rows if is_both_zero(columns, row)]
+    same = [row for row in rows if is_same(columns, row) and row not in zero]
     alike = [row for row in rows if value == _DIFFERENCE and _is_of_no_width(columns, row)]
     each = []
+    if zero:
+        what = "no change" if value == _DIFFERENCE else "no percentage"
+        each.append(f"{what}{':' if len(zero) == len(rows) else ' where'} both are 0")
     if same:
         why = why_same(averaged=any(_is_averaged(columns, row) for row in same))
         each.append(f"no interval where {why}")
-    if alike := [row for row in alike if row not in same]:
+    if alike := [row for row in alike if row not in same and row not in zero]:
         are_means = any(_is_averaged(columns, row) for row in alike)
         why = (
             "all runs have the same mean difference"
@@ -128,6 +135,12 @@ def same_words(columns: Columns, rows: Sequence[int], value: str) -> str:
         )
         each.append(f"intervals of zero width where {why}")
     return "; ".join(each)
+
+
+def is_both_zero(columns: Columns, row: int) -> bool:
+    """Whether a comparison is of two means of 0, which have no difference and no ratio."""
+    (difference,) = _numbers(columns, row, (_DIFFERENCE,))
+    return difference == 0 and _RATIO in columns and not is_number(columns[_RATIO][row])
 
 
 def _is_averaged(columns: Columns, row: int) -> bool:

@@ -78,5 +78,7 @@ def near_ends(values: Sequence[float]) -> tuple[float, float]:
     near 0 anyway.
     """
     low, high = min(values), max(values)
-    room = _MARGIN * ((high - low) or abs(high) or 1.0)
+    if low == high == 0:
+        return 0.0, 1.0
+    room = _MARGIN * ((high - low) or abs(high))
     return (0.0 if 0 <= low < _NEAR_0 * high else low - room), high + room

@@ -195,7 +195,7 @@ def draw_shares(
     """
     shown = [one for one in every if one > 0] if is_log else every
     # What lies before the first value and behind the last one.
-    usual = place_limits(shown, 0.04, LINEAR)
+    usual = place_limits(shown, 0.04, LINEAR) if any(shown) else (0.0, 1.0)
     edges = (min(shown) / 1.15, max(shown) * 1.15) if is_log else usual
     for place, (group, (look, width_pt)) in enumerate(zip(data.groups, looks, strict=True)):
         values = group.values[0] if group.values else []
