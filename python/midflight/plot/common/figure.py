@@ -33,6 +33,7 @@ from midflight.plot.common.style import (
     chosen_style,
     figure_bytes,
     labelled,
+    legend_place,
     typeset,
     wrapped,
 )
@@ -51,8 +52,10 @@ __all__ = [
     "dressed",
     "figure_of",
     "finish_panels",
+    "is_only_line",
     "label_axes",
     "label_panels",
+    "only_line_words",
     "write_figure",
 ]
 
@@ -214,6 +217,10 @@ def label_axes(
     typed = typeset("--title", title or "")
     axes.set_title(wrapped(typed, 7.5, (width - 0.6) * 72), parse_math=True)
     beside = _BESIDE_MAP_IN if kind == "heatmap" else 0.6
+    handles, labels = axes.get_legend_handles_labels()
+    is_alone = is_only_line(labels)
+    if is_alone:
+        remark = only_line_words(labels[0], lines_title, x_title, remark)
     if detail := _caption(remark, detail, (width - beside) * 72):
         # Above it stands the title, if there is one.
         places: Any = {"xycoords": "axes fraction", "textcoords": "offset points"}
@@ -225,9 +232,7 @@ def label_axes(
     dress_panels([(kind, axes)], x_refused=x_refused, is_map=kind == "heatmap")
     _check_seen(seen, units)
     choice = chosen_axes()
-    handles, labels = axes.get_legend_handles_labels()
-    # The title of the axis has the name of the only flow.
-    if labels and not (len(labels) == 1 and not line_named_by(labels[0], x_title)):
+    if labels and not is_alone:
         # The colours of one column have no markers, as those of another have the line styles.
         plain = [
             name
@@ -240,6 +245,29 @@ def label_axes(
         is_fixed = kind.endswith("cdf") or bool(choice is not None and choice.ylim)
         above: Any = {"loc": "outside upper center", "may_grow": not is_fixed}
         legend(figure, entries, title=lines_title, first=plain or None, **above)
+
+
+def is_only_line(labels: Collection[str]) -> bool:
+    """Whether a figure of results with lines of these names needs no legend: it has one line, and
+    no place for a legend was chosen.
+    """
+    return len({*labels}) == 1 and legend_place() in ("outside", "none")
+
+
+def only_line_words(label: str, lines_title: str, x_title: str, remark: str) -> str:
+    """Return what stands above a figure that `is_only_line`, with the name of its line, unless the
+    title of the axis or the remark has it.
+    """
+    if legend_place() == "none" or not line_named_by(label, x_title):
+        return remark
+    # What rows are kept by is said already.
+    known = {one.rpartition(": ")[2] for one in remark.split("; ")}
+    parts = [one for one in label.split(", ") if one not in known]
+    if not parts:
+        return remark
+    words = ", ".join(parts)
+    words = f"{lines_title}: {words}" if lines_title else words
+    return "; ".join(filter(None, (words, remark)))
 
 
 def _check_seen(seen: _Seen, units: tuple[str, str]) -> None:

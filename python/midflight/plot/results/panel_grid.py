@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from midflight.plot.common.band_above import make_room_above, room_above
 from midflight.plot.common.coincide import usual_line
-from midflight.plot.common.figure import label_panels
+from midflight.plot.common.figure import is_only_line, label_panels, only_line_words
 from midflight.plot.common.legends import legend
 from midflight.plot.common.style import PAGE_IN, Size, size_in
 
@@ -115,9 +115,15 @@ class Grid:
             lines |= dict(zip(labels, map(usual_line, handles), strict=True))
         make_room_above(self.figure, self._rows(), self.size)
         across, up = self.room_in
+        names = [*(entries or lines)]
+        is_alone = is_only_line(names)
+        if is_alone:
+            remark = only_line_words(names[0], lines_title, x_title, texts.get("remark", ""))
+            texts = {**texts, "remark": remark}
         label_panels(self.figure, named, (across * 72, up * 72), self.kind, **texts)
         self._raise_names()
-        legend(self.figure, entries or lines, loc="outside upper center", title=lines_title)
+        if not is_alone:
+            legend(self.figure, entries or lines, loc="outside upper center", title=lines_title)
 
 
 def _room(width_in: float) -> int:
