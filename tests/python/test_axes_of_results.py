@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 
 from midflight import MidflightError
+from midflight.plot import figure_of, plot_axis
 from midflight.plot.common.place_scale import LINEAR, LOG, log_with_zero
 from midflight.plot.results.axis import axis_data, axis_figure
 from midflight.plot.results.spread import spread_figure, spread_of
@@ -218,3 +220,38 @@ def test_means_at_the_number_zero_are_not_cut_off() -> None:
     lines = [one for one in axes.lines if one.get_label() in columns["scheme"]]
     assert len(lines) == 3
     assert all(low <= x <= high for one in lines for x in np.asarray(one.get_xdata()))
+
+
+@pytest.mark.parametrize("size", [1.8, 2.5, 3.5, 7.16])
+@pytest.mark.parametrize("panels", [1, 3])
+@pytest.mark.parametrize(
+    "places",
+    [
+        (0, 0.1, 0.25, 0.5, 1, 2, 4, 8),
+        (0, 0.25, 0.5, 1, 2, 4, 8, 16, 32),
+        (0, 0.25, 0.5, 4),
+        (100, 200, 400, 800, 1600, 3200),
+    ],
+)
+def test_numbers_at_logarithmic_axes_do_not_touch(
+    places: Sequence[float], panels: int, size: float
+) -> None:
+    each = [(one, line, panel) for one in places for line in "abc" for panel in range(panels)]
+    columns = {
+        "handoffs.0.gap": [f"{one} s" for one, _, _ in each],
+        "line": [line for _, line, _ in each],
+        "panel": ["xyz"[panel] for *_, panel in each],
+        "duration_ns": [1e9 * (1 + one) for one, _, _ in each],
+    }
+    by = ["line", "panel"] if panels > 1 else ["line"]
+    how: Any = {"x": "handoffs.0.gap", "y": "duration_ns", "by": by, "size": size}
+    figure = figure_of(plot_axis, columns, **how, xscale="log")
+    figure.canvas.draw()
+    # Of panels below each other the last one has the numbers.
+    axes = figure.axes[-1]
+    low, high = axes.get_xlim()
+    labels = [one for one in axes.get_xticklabels() if low <= one.get_position()[0] <= high]
+    boxes = [one.get_window_extent() for one in labels]
+    assert len(labels) > 1
+    assert all(second.x0 - first.x1 > 1 for first, second in pairwise(boxes))
+    assert (labels[0].get_text() == "0") == (places[0] == 0)

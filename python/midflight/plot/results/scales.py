@@ -229,12 +229,13 @@ def set_log_with_zero(axes: Axes, scale: PlaceScale, places: Iterable[float]) ->
 
 def tick_places(axis: Axis, places: Iterable[float], width_in: float, scale: PlaceScale) -> None:
     """Put the ticks of an axis at its places, if they are few and have room in a figure so wide,
-    and of a linear one at 0 if it begins there. An axis whose ends are chosen has round numbers.
+    and of a linear one at 0 if it begins there; of those that a logarithmic one has without room,
+    leave out as few as is needed. An axis whose ends are chosen has round numbers.
     """
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
     choice, values = chosen_axes(), sorted({*places})
-    if not 2 <= len(values) <= _MOST_TICKED or (choice is not None and choice.xlim):
+    if choice is not None and choice.xlim:
         return
 
     def along(value: float) -> float:
@@ -247,7 +248,17 @@ def tick_places(axis: Axis, places: Iterable[float], width_in: float, scale: Pla
         wide = sum(text_width(number_text(one), 7) for one in (left, right)) / 2
         return (along(right) - along(left)) / point - wide - _BETWEEN_PT
 
-    if min(room(*each) for each in pairwise(values)) < 0:
+    def has_room(ticks: Sequence[float]) -> bool:
+        return all(room(*each) >= 0 for each in pairwise(ticks))
+
+    if not 2 <= len(values) <= _MOST_TICKED or not has_room(values):
+        if scale.is_log or scale.has_zero:
+            ticks = [one for one in axis.get_majorticklocs() if low <= along(one) <= high]
+            # The place of 0 keeps its tick.
+            first = ticks[:1] if scale.has_zero else []
+            steps = ((begin, step) for step in range(1, len(ticks) + 1) for begin in range(step))
+            fewer = ([*first, *ticks[len(first) + begin :: step]] for begin, step in steps)
+            axis.set_major_locator(FixedLocator(next(filter(has_room, fewer), ticks)))
         return
     if not scale.is_log and low == 0 < values[0] and room(0.0, values[0]) >= 0:
         values.insert(0, 0.0)
