@@ -154,8 +154,8 @@ def counted_as(columns: Columns, rows: Sequence[int], apart: Collection[str | No
 
 def over_words(counts: Iterable[int], counted: str, pooled: Pooled = NONE_POOLED) -> str:
     """Return how many runs, values or other samples are behind each point: "over 3 to 5 runs", and
-    what is pooled in them: "over 30 runs (5 seeds x 6 instants)", "over 29 to 30 runs of 6
-    instants", or "over 6 instants" if each has one.
+    what is pooled in them: "over 30 runs (5 seeds x 6 instants)", "over 29 to 30 runs (6
+    instants together)", or "over 6 instants" if each has one.
     """
     some = [count for count in counts if count > 0]
     if pooled.axes:
@@ -166,7 +166,7 @@ def over_words(counts: Iterable[int], counted: str, pooled: Pooled = NONE_POOLED
         if is_whole and counted == "runs" and not rest:
             each = f" {_TIMES} ".join((f"{seeds} seeds", *pooled.axes))
             return f"{over_words(some, counted)} ({each})"
-        return f"{over_words(some, counted)} of {joined(pooled.axes)}"
+        return f"{over_words(some, counted)} ({joined(pooled.axes)} together)"
     least, most = min(some, default=0), max(some, default=0)
     number = f"{most}" if least == most else f"{least} to {most}"
     return f"over {number} {counted.removesuffix('s') if most == 1 else counted}"
