@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import csv
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from matplotlib.colors import to_hex, to_rgb
 
 from midflight.cli import main
 from midflight.plot import figure_of, plot_axis, plot_spread
 from midflight.plot.common.style import SERIES, lighter, looks_of
+from midflight.plot.results.spread_data import Spread, beyond_of, quantiles_of
 
 SCHEME, AT, GAP = "flows.download.scheme", "handoffs.0.at", "handoffs.0.gap"
 
@@ -28,6 +32,16 @@ def boxes(values: Sequence[Sequence[float | None]], **more: Any) -> Any:
     }
     how: Any = {"x": "x", "value": "duration_ns", "by": ["line"]} | more
     return figure_of(plot_spread, columns, "box", **how)
+
+
+def filled(values: Sequence[float]) -> list[float]:
+    """Values with the same ends and quartiles that are enough for a box."""
+    at = np.linspace(0, len(values) - 1, 6 * (len(values) - 1) + 1)
+    return list(map(float, np.interp(at, range(len(values)), values)))
+
+
+def markers_in(axes: Any) -> list[Any]:
+    return [line for line in axes.lines if line.get_marker() not in ("", "None", None)]
 
 
 def names_in(figure: Any) -> list[str]:
@@ -48,22 +62,69 @@ def test_single_runs_are_markers_of_their_line() -> None:
     marked = [line for line in axes.lines if line.get_marker() not in ("", "None", None)]
     assert [line.get_ydata().tolist() for line in marked] == [[1.0, 2.0], [3.0, 4.0]]
     assert [line.get_marker() for line in marked] == [look.marker for look in SERIES[:2]]
-    assert "no boxes, as each is of one run" in words_of(figure)
+    assert "no boxes, as each is of one value" in words_of(figure)
     assert names_in(figure)[-2:] == ["a", "b"]
 
 
 def test_alike_runs_are_a_marker_beside_boxes() -> None:
-    figure = boxes([[1.0, 1.0], [2.0, 2.0], [3.0, 4.0], [4.0]])
+    figure = boxes([[1.0, 1.0], [2.0, 2.0], filled([3.0, 3.5, 4.0]), [4.0]])
     (axes,) = figure.axes
-    marked = [line for line in axes.lines if line.get_marker() not in ("", "None", None)]
+    marked = [line for line in markers_in(axes) if len(line.get_ydata())]
     assert [line.get_ydata().tolist() for line in marked] == [[1.0, 2.0], [4.0]]
     assert axes.patches
-    assert "markers: runs that are alike" in words_of(figure)
+    assert "markers: values that are alike" in words_of(figure)
     # The legend has the order of the lines, whatever their marks are.
     assert names_in(figure)[-2:] == ["a", "b"]
     assert "markers" not in words_of(boxes([[1.0, 2.0], [3.0, 4.0]]))
     none = boxes([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0], [4.0]])
-    assert words_of(none).startswith("no boxes, as the runs of each are alike")
+    assert words_of(none).startswith("no boxes, as the values of each are alike")
+
+
+def test_whiskers_end_at_values_and_points_are_beyond_them() -> None:
+    """Five of a hundred values are beyond each end, one of twenty, and none of fewer."""
+    data = Spread("box", "", "", [], is_time=True)
+    for count, outside in ((10, 0), (19, 0), (20, 1), (39, 1), (40, 2), (100, 5)):
+        values = [float(one) for one in range(count)]
+        low, q1, median, q3, high = quantiles_of(data, values[::-1])
+        assert (low, high) == (outside, count - 1 - outside)
+        assert (q1, median, q3) == pytest.approx(np.percentile(values, [25, 50, 75]))
+        assert beyond_of(data, values) == [*values[:outside], *values[count - outside :]]
+    assert beyond_of(data, [1.0, math.nan, 0.5]) == [0.5, 1.0, math.inf]
+    values = [float(one) for one in range(1, 21)]
+    figure = boxes([values, values])
+    assert "whiskers 5 to 95 % over 20 values, points: values beyond these" in words_of(figure)
+    points = [line.get_ydata().tolist() for line in markers_in(figure.axes[0])]
+    assert points == [[1.0, 20.0]] * 2
+    assert "whiskers from the least to the largest over 19 values" in words_of(
+        boxes([values[1:], values[1:]])
+    )
+
+
+def test_few_values_are_points_without_a_box() -> None:
+    few = [1.0, 1.0001, 1.0002, 4.0]
+    figure = boxes([few, [*few[:3], 5.0]])
+    (axes,) = figure.axes
+    assert not axes.patches
+    for line, look in zip(markers_in(axes), SERIES, strict=False):
+        assert (line.get_ydata().tolist()[:3], line.get_marker()) == (few[:3], look.marker)
+        # Those that would cover each other stand side by side, in the middle.
+        first, second, third, alone = line.get_xdata()
+        assert first < second < third
+        assert second == pytest.approx(alone)
+    assert words_of(figure) == "a point for each value and a line at the median, over 4 values"
+    assert names_in(figure)[-2:] == ["a", "b"]
+    # Beside boxes it is said of which they are.
+    mixed = words_of(boxes([few, [float(one) for one in range(10)]]))
+    assert mixed.endswith("over 4 to 10 values, points without a box: all values")
+
+
+def test_the_table_has_what_is_drawn(tmp_path: Path) -> None:
+    table = tmp_path / "box.csv"
+    boxes([[float(one) for one in range(20)], [3.0, 1.0, None]], csv=table)
+    with table.open(newline="") as file:
+        many, few = csv.DictReader(file)
+    assert (many["low"], many["high"], many["runs"], many["points"]) == ("1", "18", "20", "0 19")
+    assert (few["median"], few["high"], few["points"]) == ("3", "inf", "1 3 inf")
 
 
 def medians_in(figure: Any) -> list[tuple[float, float]]:
@@ -80,7 +141,8 @@ def fills_in(figure: Any) -> list[tuple[str, str | None]]:
 
 
 def test_low_boxes_have_thin_lines_at_their_medians_and_no_hatch() -> None:
-    tall, low, line = [1.0, 3.0, 5.0], [2.0, 2.1, 2.2], [2.0, 2.02, 2.04]
+    tall, low = filled([1.0, 3.0, 5.0]), filled([2.0, 2.1, 2.2])
+    line = filled([2.0, 2.02, 2.04])
     figure = boxes([tall, tall, tall, tall, low, line])
     # The lowest ones are a line themselves.
     assert medians_in(figure) == [(3.0, 1.6)] * 4 + [(2.1, 0.8)]
@@ -90,30 +152,32 @@ def test_low_boxes_have_thin_lines_at_their_medians_and_no_hatch() -> None:
     # The box itself is as high as its quartiles are apart.
     heights = [one.get_height() for one in figure.axes[0].patches]
     assert heights == pytest.approx([2.0] * 4 + [0.1, 0.02])
-    assert words_of(figure).endswith("boxes 25 to 75 % and whiskers 5 to 95 % over 3 values")
+    said = "boxes 25 to 75 % and whiskers from the least to the largest over 13 values"
+    assert words_of(figure).endswith(said)
     # The legend has the fill of a high box, wherever that is, and if there is none.
     for each in ([line, low, tall], [line, low, low]):
         (_, shown) = boxes([tall, tall, tall, *each]).legends[0].get_patches()
         assert (to_hex(shown.get_facecolor()), shown.get_hatch() or None) == (light, "////")
     # In a higher figure, or near it, there is room for the line.
     for how in ({"size": (3.5, 39.0)}, {"ylim": (1.9, 2.2)}):
-        near = boxes([[2.0, 2.1, 2.2], line], **how)
+        near = boxes([low, line], **how)
         assert [width for _, width in medians_in(near)] == [1.6, 1.6]
     # On a logarithmic axis heights are factors.
-    small, large = [0.01, 0.02, 0.03], [100.0, 101.0, 102.0]
+    small, large = filled([0.01, 0.02, 0.03]), filled([100.0, 101.0, 102.0])
     assert medians_in(boxes([small, small], yscale="log")) == [(0.02, 1.6)] * 2
     assert medians_in(boxes([small, large], yscale="log")) == [(0.02, 1.6)]
 
 
 def test_low_boxes_of_the_same_colour_have_keys_of_their_own() -> None:
-    each = [(scheme, rate, run) for scheme in ("sack", "bbr3") for rate in "12" for run in "123"]
+    runs = [str(1 + one / 6) for one in range(13)]
+    each = [(scheme, rate, run) for scheme in ("sack", "bbr3") for rate in "12" for run in runs]
     columns = {
         "scheme": [scheme for scheme, _, _ in each],
         "rate": [f"{rate} Mbit/s" for _, rate, _ in each],
         "at": ["1 s" for _ in each],
         "seed": [run for _, _, run in each],
         "duration_ns": [
-            1e9 * (10 * int(run) if scheme == "sack" else 4 + 0.01 * int(run) + int(rate))
+            1e9 * (10 * float(run) if scheme == "sack" else 4 + 0.01 * float(run) + int(rate))
             for scheme, rate, run in each
         ],
     }
@@ -130,7 +194,7 @@ def test_a_single_run_without_an_end_has_no_marker() -> None:
     marked = [line for line in axes.lines if line.get_marker() == SERIES[0].marker]
     shown = [[one for one in line.get_ydata() if low <= one <= high] for line in marked]
     assert shown == [[1.0]]
-    assert "arrows where runs did not finish" in words_of(figure)
+    assert "arrows: 1 run of a that did not finish counts as longest" in words_of(figure)
 
 
 @pytest.fixture(scope="module")

@@ -88,12 +88,12 @@ def test_a_column_has_the_chosen_label(legend: str) -> None:
 def test_boxes_of_schemes_have_their_colours_and_no_legend() -> None:
     schemes = ["vho", "sack", "freeze"]
     columns: dict[str, list[Any]] = {
-        "flow": ["dl"] * 12,
-        "flows.dl.scheme": [one for one in schemes for _ in range(4)],
-        "handoffs.0.gap": ["1 s", "1 s", "2 s", "2 s"] * 3,
-        "duration_ns": [1e9 * (1 + one) for one in range(12)],
+        "flow": ["dl"] * 60,
+        "flows.dl.scheme": [one for one in schemes for _ in range(20)],
+        "handoffs.0.gap": ["1 s"] * 10 + ["2 s"] * 10 + (["1 s", "2 s"] * 20),
+        "duration_ns": [1e9 * (1 + one) for one in range(60)],
     }
-    columns["duration_ns"][3] = None
+    columns["duration_ns"][10:19] = [None] * 9
     how: Any = {"value": "duration_ns", "x": "flows.dl.scheme"}
 
     def drawn(**more: Any) -> tuple[dict[str, str], str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import re
 from pathlib import Path
@@ -208,7 +209,8 @@ def test_a_value_has_one_colour_and_a_flow_one_style() -> None:
 @pytest.mark.parametrize("kind", ["median", "interval", "box", "cdf"])
 def test_figures_of_two_settings_have_a_colour_for_each_value(kind: str) -> None:
     schemes, gaps = ("sack", "freeze"), ("1 s", "2 s")
-    keys = [(flow, scheme, x) for flow in "ab" for scheme in schemes for x in gaps for _ in "12"]
+    each = itertools.product("ab", schemes, gaps, range(12))
+    keys = [(flow, scheme, x) for flow, scheme, x, _ in each]
     columns: dict[str, list[Any]] = {
         "flow": [flow for flow, _, _ in keys],
         SCHEME: [scheme for _, scheme, _ in keys],

@@ -1,26 +1,32 @@
-"""What figures of boxes say of their boxes and arrows."""
+"""What figures of boxes say of their boxes, points and arrows."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from midflight.plot.results.rows import Pooled, over_words
-from midflight.plot.results.spread_data import Spread, known_of, quantiles_of
+from midflight.plot.results.spread_data import (
+    BEYOND,
+    Spread,
+    beyond_of,
+    is_few,
+    known_of,
+    quantiles_of,
+)
 
 __all__ = ["box_words", "has_no_boxes"]
 
-#: What the marks of boxes are, and what markers are.
+#: What the marks of boxes are, also of values of which none is beyond the whiskers, and what
+#: markers are.
 _BOXES = "boxes 25 to 75 % and whiskers 5 to 95 %"
-_ALIKE = "markers: runs that are alike"
-#: What arrows are where there are no boxes.
-_OF_RUNS = "arrows where runs did not finish"
+_OF_ALL = "boxes 25 to 75 % and whiskers from the least to the largest"
+_ALIKE = "markers: {} that are alike"
 
 
 def has_no_boxes(data: Spread) -> bool:
-    """Whether too few runs have a value for any part of a box."""
+    """Whether no run has a value."""
     cells = (values for group in data.groups for values in group.values)
-    return not any(math.isfinite(one) for values in cells for one in quantiles_of(data, values))
+    return not any(map(math.isfinite, (one for values in cells for one in known_of(values))))
 
 
 def box_words(data: Spread, counted: str, missing: str, pooled: Pooled) -> str:
@@ -31,31 +37,28 @@ def box_words(data: Spread, counted: str, missing: str, pooled: Pooled) -> str:
     cells = [values if data.is_time else known_of(values) for values in every]
     boxes = [quantiles_of(data, values) for values in every]
     alike = [len({*one}) == 1 and math.isfinite(one[0]) for one in boxes]
-    arrows = _OF_RUNS
+    over = over_words(map(len, cells), counted, pooled)
+    what = counted.removesuffix("s")
+    few = [is_few(data, values) for values in every]
     if all(len(one) == 1 for one in cells):
-        marks = "no boxes, as each is of one run"
+        marks = f"no boxes, as each is of one {what}"
     elif has_no_boxes(data):
-        marks = "no boxes: half or more of the runs did not finish; the kind cdf shows the others"
-        arrows = ""
+        marks = "no boxes: no run finished"
     elif all(alike):
-        marks = "no boxes, as the runs of each are alike"
-        marks += f" ({over_words(map(len, cells), counted, pooled)})" if pooled.axes else ""
+        marks = f"no boxes, as the {counted} of each are alike"
+        marks += f" ({over})" if pooled.axes else ""
+    elif all(one or same for one, same in zip(few, alike, strict=True)):
+        marks = f"a point for each {what} and a line at the median, {over}"
+        marks += f", {_ALIKE.format(counted)}" if any(alike) else ""
     else:
-        marks = f"{_BOXES} {over_words(map(len, cells), counted, pooled)}"
-        marks += f", {_ALIKE}" if any(alike) else ""
-        arrows = _arrow_words(boxes)
-    # Of fewer runs that do not finish no whisker is endless.
-    has_arrows = any(math.isinf(one[4]) for one in boxes)
-    words = (marks, missing, arrows if has_arrows else "", pooled.flows)
+        is_beyond = any(len(one) * BEYOND >= 1 for one in cells)
+        marks = f"{_BOXES if is_beyond else _OF_ALL} {over}"
+        has_points = any(
+            beyond_of(data, values) and not one for values, one in zip(every, few, strict=True)
+        )
+        marks += f", points: {counted} beyond these" if has_points else ""
+        marks += f", points without a box: all {counted}" if any(few) else ""
+        marks += f", {_ALIKE.format(counted)}" if any(alike) else ""
+    is_endless = data.is_time and any(math.isnan(one) for values in every for one in values)
+    words = (marks, f"arrows: {missing}" if is_endless else missing, pooled.flows)
     return "; ".join(filter(None, words))
-
-
-def _arrow_words(boxes: Sequence[Sequence[float]]) -> str:
-    """What the arrows of boxes are that have infinite quantiles."""
-    parts = []
-    if any(math.isinf(one[2]) and not math.isinf(one[1]) for one in boxes):
-        parts.append("without a median: half or more")
-    if any(math.isinf(one[1]) for one in boxes):
-        parts.append("without a box: most")
-    more = f" ({', '.join(parts)})" if parts else ""
-    return f"arrows where 5 % of the runs or more did not finish{more}"

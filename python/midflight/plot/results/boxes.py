@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-__all__ = ["draw_boxes"]
+__all__ = ["draw_boxes", "draw_few", "draw_single"]
 
 #: The hatches of the looks of `SERIES`, which tell boxes apart in greyscale. None has horizontal
 #: lines, which could be taken for medians.
@@ -28,9 +29,18 @@ _LEAST_FILL_PT = 2.0
 _LINE_PT = 2.2
 
 
+#: The size of a marker of values that are alike, in sizes of that of a line.
+_MARKER = 0.85
+#: The sizes in points of a value beyond the whiskers, and of one of few that have no box; those of
+#: few that are nearer stand side by side.
+_SINGLE_PT, _FEW_PT = 2.0, 3.2
+#: How far apart these stand, as a share of the width of a box, and the most of it that they have.
+_ASIDE, _MOST_ASIDE = 0.24, 0.95
+
+
 def _are_flat(points_pt: NDArray[Any]) -> NDArray[np.bool_]:
     """Return which boxes are so low that the line of the median would hide their fill, by the
-    heights in points of 5, 25, 50, 75 and 95 % of their values.
+    heights in points of the ends of their whiskers, and of 25, 50 and 75 % between these.
     """
     _, q1, median, q3, _ = np.transpose(points_pt)
     fill = np.maximum(q3 - median, median - q1) - _MEDIAN_PT / 2
@@ -49,10 +59,10 @@ def draw_boxes(
     points_pt: NDArray[Any],
 ) -> Any:
     """Draw the boxes of a group at `x` with the hatch of a `style`, the place of a line style in
-    `SERIES`; return what a legend has of it, None if nothing is drawn.
+    `SERIES`; return what a legend has of them, None if nothing is drawn.
 
-    A row of `points` has 5, 25, 50, 75 and 95 % of the values, and of `points_pt` their heights:
-    the end of a whisker, the box with its median, and the end of the other whisker. A row of nan
+    A row of `points` has the end of a whisker, the box with its median, and the end of the other
+    whisker, and one of `points_pt` their heights. A row of nan
     has no box, and one of equal values a marker. A flat box (`_are_flat`) has no hatch, which would
     hide the line of its median.
     """
@@ -67,12 +77,12 @@ def draw_boxes(
     heights, flat = points_pt[:, 3] - points_pt[:, 1], _are_flat(points_pt)
     has_boxes = False
     for place in np.flatnonzero(~alone).tolist():
-        at, (p5, q1, median, q3, p95) = x[place], points[place]
+        at, (low, q1, median, q3, high) = x[place], points[place]
         if math.isnan(median):
             continue
-        axes.plot([at, at], [p5, q1], **thin)
-        axes.plot([at, at], [q3, p95], **thin)
-        for end in (p5, p95):
+        axes.plot([at, at], [low, q1], **thin)
+        axes.plot([at, at], [q3, high], **thin)
+        for end in (low, high):
             axes.plot([at - width / 4, at + width / 4], [end, end], **thin)
         is_line, is_flat = heights[place] < _LINE_PT, flat[place]
         colour = look.colour if is_line else lighter(look.colour, 0.3)
@@ -96,19 +106,75 @@ def _darker(colour: str) -> tuple[float, ...]:
     return tuple(_DARK * one for one in to_rgb(colour))
 
 
-def _draw_markers(axes: Axes, label: str, look: Look, x: NDArray[Any], values: NDArray[Any]) -> Any:
+def _draw_markers(
+    axes: Axes,
+    label: str,
+    look: Look,
+    x: NDArray[Any],
+    values: NDArray[Any],
+    size: float = _MARKER,
+) -> Any:
     if not x.size:
         return None
-    (drawn,) = axes.plot(
-        x,
-        values,
-        label=label,
-        linestyle="none",
-        marker=look.marker,
-        markersize=0.85 * look.size,
-        markerfacecolor=look.colour if look.filled else "white",
-        markeredgecolor=look.colour,
-        markeredgewidth=0.8,
-        zorder=6,
-    )
+    (drawn,) = axes.plot(x, values, label=label, **_marker_of(look, size))
     return drawn
+
+
+def _marker_of(look: Look, size: float = _MARKER) -> dict[str, Any]:
+    """A marker of a line, so many times as large as usual."""
+    return {
+        "linestyle": "none",
+        "marker": look.marker,
+        "markersize": size * look.size,
+        "markerfacecolor": look.colour if look.filled else "white",
+        "markeredgecolor": look.colour,
+        "markeredgewidth": 0.8,
+        "zorder": 6,
+    }
+
+
+def draw_single(axes: Axes, look: Look, x: float, values: Sequence[float]) -> None:
+    """Draw the values beyond the whiskers of a box at `x`."""
+    if not len(values):
+        return
+    how: Any = {"markersize": _SINGLE_PT, "markeredgewidth": 0.6, "zorder": 3}
+    how |= {"markerfacecolor": "white", "markeredgecolor": look.colour, "linestyle": "none"}
+    axes.plot([x] * len(values), values, marker="o", **how)
+
+
+def draw_few(
+    axes: Axes,
+    label: str,
+    look: Look,
+    x: float,
+    values: NDArray[Any],
+    values_pt: NDArray[Any],
+    median: float,
+    width: float,
+) -> Any:
+    """Draw each of a few values at `x`, in ascending order and with their heights in points, those
+    that would cover each other side by side, and a line at their median; return what a legend has
+    of them.
+    """
+    from matplotlib.lines import Line2D
+
+    line: dict[str, Any] = {"solid_capstyle": "butt", "color": _darker(look.colour), "zorder": 5}
+    if math.isfinite(median):
+        axes.plot([x - width / 2, x + width / 2], [median] * 2, linewidth=_MEDIAN_PT * 0.75, **line)
+    at = x + width * _aside(values_pt)
+    drawn = _draw_markers(axes, label, look, at, values, _FEW_PT / look.size)
+    return None if drawn is None else Line2D([], [], **_marker_of(look))
+
+
+def _aside(heights_pt: NDArray[Any]) -> NDArray[np.float64]:
+    """How far aside points with these heights, in ascending order, stand, in widths of a box."""
+    found = np.zeros(len(heights_pt))
+    first = 0
+    for place in range(1, len(found) + 1):
+        if place < len(found) and heights_pt[place] - heights_pt[place - 1] < _FEW_PT:
+            continue
+        count = place - first
+        step = min(_ASIDE, _MOST_ASIDE / count)
+        found[first:place] = step * (np.arange(count) - (count - 1) / 2)
+        first = place
+    return found

@@ -183,7 +183,7 @@ def plot_spread(
     """Draw the distribution of a measurement into a .png, .svg, .pdf or .pgf file; return the file.
 
     `kind` is "cdf" (the share of runs with at most a value, a line for each value of `by`), "box"
-    (5, 25, 50, 75 and 95 % of the values at each `x`), "interval" (means at each `x` with their 95
+    (quartiles of the values at each `x`, and whiskers), "interval" (means at each `x` with their 95
     % confidence intervals) or "heatmap" (medians over `x` and `y`). `value` is the measurement. The
     samples of intervals are those of a comparison: where runs differ in their random numbers, the
     values of each run, at its instants and on its links, are averaged first. For a `comparison.csv`
@@ -538,8 +538,8 @@ def spread_figure(
             looks = [*zip(spread_looks(data), share_widths(len(data.groups)), strict=True)]
             draw_shares(axes, data, looks, _places(data)[0], is_log=logs.x.is_log)
         else:
-            entries = draw_spread_boxes(axes, data, logs, height)
-        if data.kind != "cdf" and data.categories is not None:
+            entries = draw_spread_boxes(axes, data, logs, (width, height))
+        if data.kind == "interval" and data.categories is not None:
             name_categories(axes, data.categories, width)
         make_room_above(figure, [[axes]], size)
         label_axes(
@@ -609,11 +609,11 @@ def _panels_figure(
             draw_shares(axes, one, drawn, own, is_log=logs.x.is_log)
             return
         if data.kind == "box":
-            entries.update(draw_spread_boxes(axes, one, logs, size_in[1], ends_of(place), styles))
-        else:
-            shown = None if are_changes else ends_of(place)
-            found = draw_spread_intervals(axes, one, logs, size_in, cut, looks, shown)
-            endless.append((axes, found, size_in[0]))
+            entries.update(draw_spread_boxes(axes, one, logs, size_in, ends_of(place), styles))
+            return
+        shown = None if are_changes else ends_of(place)
+        found = draw_spread_intervals(axes, one, logs, size_in, cut, looks, shown)
+        endless.append((axes, found, size_in[0]))
         if one.categories is not None:
             name_categories(axes, one.categories, size_in[0])
 
@@ -685,7 +685,7 @@ def _logs(data: Spread, xscale: str | None, yscale: str | None) -> Logs:
         return Logs(x=LOG if is_log else LINEAR)
     if data.kind == "box":
         boxes = [quantiles_of(data, values) for group in data.groups for values in group.values]
-        drawn = [one for box in boxes for one in box if math.isfinite(one)]
+        drawn = drawn_of(data)
         suits = hides([box[2] for box in boxes], drawn)
         return Logs(y=is_log_value(yscale, drawn, suits=suits))
     places = [x for group in data.groups for x in group.x]

@@ -14,11 +14,14 @@ from midflight.plot.results.rows import with_selection
 from midflight.results import mean_ci, quantile
 
 __all__ = [
+    "BEYOND",
     "Group",
     "Spread",
     "bars_of",
+    "beyond_of",
     "drawn_of",
     "interval_of",
+    "is_few",
     "known_of",
     "median_of",
     "quantiles_of",
@@ -28,8 +31,10 @@ __all__ = [
     "units_of",
 ]
 
-#: The shares of values of which a box has the quantiles.
-_BOX = (0.05, 0.25, 0.5, 0.75, 0.95)
+#: The shares of values of which a box has the quantiles, and the one beyond each whisker.
+_BOX, BEYOND = (0.25, 0.5, 0.75), 0.05
+#: Fewer values are drawn one by one: quartiles of so few would say more than is known.
+LEAST_IN_BOX = 10
 #: What a table has of a mean, beside the number of what is counted.
 _MEANS = ("mean", "low", "high", "over", "samples")
 
@@ -143,9 +148,44 @@ def units_of(data: Spread) -> tuple[str, str]:
 
 
 def quantiles_of(data: Spread, values: Sequence[float]) -> tuple[float, ...]:
-    """Those of a box; a time that is missing is longer than every other."""
+    """The lower end of the whiskers of a box, its quartiles with the median, and the upper end; a
+    time that is missing is longer than every other.
+
+    The whiskers end at values: 5 % of these, rounded down, are beyond each end.
+    """
+    counted = _in_order(data, values)
+    if not counted:
+        return (math.nan,) * 5
+    outside = _outside(counted)
+    quartiles = (quantile(counted, share) for share in _BOX)
+    return counted[outside], *quartiles, counted[-1 - outside]
+
+
+def beyond_of(data: Spread, values: Sequence[float]) -> list[float]:
+    """The values that are beyond the whiskers of a box, or all if they are few (`is_few`); a time
+    that is missing is infinite.
+    """
+    counted = _in_order(data, values)
+    if is_few(data, values):
+        return counted
+    low, *_, high = quantiles_of(data, values)
+    return [one for one in counted if not low <= one <= high]
+
+
+def is_few(data: Spread, values: Sequence[float]) -> bool:
+    """Whether values are too few for a box, and not alike."""
+    counted = _in_order(data, values)
+    return len(counted) < LEAST_IN_BOX and len({*counted}) > 1
+
+
+def _outside(values: Sequence[float]) -> int:
+    # Also where the product is a little below a whole number.
+    return math.floor(BEYOND * len(values) + 1e-9)
+
+
+def _in_order(data: Spread, values: Sequence[float]) -> list[float]:
     counted = _counted_of(data, values)
-    return tuple(quantile(counted, share) for share in _BOX)
+    return sorted(math.inf if math.isnan(one) else one for one in counted)
 
 
 def median_of(data: Spread, values: Sequence[float]) -> float:
@@ -185,13 +225,11 @@ def bars_of(group: Group) -> list[tuple[float, float, float]]:
 
 
 def drawn_of(data: Spread) -> list[float]:
-    """The finite values of what is drawn: of shares all, of boxes and means their ends."""
+    """The finite values of what is drawn: of shares and boxes all, of means their intervals."""
     if data.kind == "interval":
         bars = [bar for group in data.groups for bar in bars_of(group)]
         return [one for bar in bars for one in bar if math.isfinite(one)]
     cells = [values for group in data.groups for values in group.values]
-    if data.kind == "box":
-        return [q for values in cells for q in quantiles_of(data, values) if math.isfinite(q)]
     return [one for values in cells for one in known_of(values)]
 
 
@@ -233,7 +271,7 @@ def _rows(data: Spread) -> Iterator[Sequence[object]]:
     lines = line_columns(data.by)
     start: Sequence[object] = (*data.panels_by, *lines, x, "x_unit", "measure", "unit")
     if data.kind == "box":
-        yield (*start, "p5", "p25", "median", "p75", "p95", "runs")
+        yield (*start, "low", "p25", "median", "p75", "high", "runs", "points")
     else:
         yield (*start, *_MEANS, data.counted)
     for panel, group in ((one, group) for one in data.panels or [data] for group in one.groups):
@@ -241,6 +279,7 @@ def _rows(data: Spread) -> Iterator[Sequence[object]]:
         for place, values in enumerate(group.values):
             start = (*label, group.names[place], x_unit, *data.measure)
             if data.kind == "box":
-                yield (*start, *quantiles_of(data, values), len(values))
+                points = " ".join(f"{one:.6g}" for one in beyond_of(data, values))
+                yield (*start, *quantiles_of(data, values), len(values), points)
             else:
                 yield (*start, *interval_of(group, place), data.over, *group.counts[place])

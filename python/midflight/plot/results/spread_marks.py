@@ -21,8 +21,9 @@ from midflight.plot.common.style import (
     Look,
     chosen_axes,
 )
+from midflight.plot.results.axis import name_categories
 from midflight.plot.results.box_words import has_no_boxes
-from midflight.plot.results.boxes import draw_boxes
+from midflight.plot.results.boxes import draw_boxes, draw_few, draw_single
 from midflight.plot.results.compared import (
     usual_ends,
 )
@@ -49,6 +50,8 @@ from midflight.plot.results.spread_data import (
     Group,
     Spread,
     bars_of,
+    beyond_of,
+    is_few,
     known_of,
     quantiles_of,
 )
@@ -211,11 +214,11 @@ def draw_spread_boxes(
     axes: Axes,
     data: Spread,
     logs: Logs,
-    height_in: float,
+    size_in: tuple[float, float],
     ends: _Ends | None = None,
     styles: Mapping[tuple[str, ...], tuple[Look, int]] | None = None,
 ) -> dict[str, Any]:
-    """Draw boxes in a figure of a height, with these ends of the axis of values, and styles by the
+    """Draw boxes in a figure of a size, with these ends of the axis of values, and styles by the
     values of the columns that tell lines apart, if these are not those of this figure alone; return
     the entries of the legend.
     """
@@ -225,8 +228,9 @@ def draw_spread_boxes(
     over = beyond(low, top, is_log=logs.y)
     choice = chosen_axes()
     ends = next(iter(choice.ylim.values()), (low, top)) if choice is not None else (low, top)
-    room_pt = 72 * max(0.5, height_in - _AROUND_IN)
+    room_pt = 72 * max(0.5, size_in[1] - _AROUND_IN)
     entries: dict[str, Any] = {}
+    endless = []
     drawn = _styled(data)
     if styles is not None:
         drawn = [(one, *styles[tuple(one.key)]) for one in data.groups]
@@ -234,10 +238,25 @@ def draw_spread_boxes(
         points = np.array([quantiles_of(data, values) for values in group.values]).reshape(-1, 5)
         x, shown = _dodged(data, group, place, step), np.minimum(points, over)
         points_pt = room_pt * _shares(shown, ends, is_log=logs.y)
-        handle = draw_boxes(axes, group.named, look, x, shown, width, number, points_pt)
+        singles = [np.array(beyond_of(data, values)) for values in group.values]
+        few = np.array([is_few(data, values) for values in group.values], dtype=np.bool_)
+        handle = None
+        for at, one, median, has_box in zip(x, singles, points[:, 2], ~few, strict=True):
+            finite = one[np.isfinite(one)]
+            if has_box:
+                draw_single(axes, look, at, finite)
+                continue
+            heights_pt = room_pt * _shares(finite, ends, is_log=logs.y)
+            how: Any = {"median": median, "width": width}
+            handle = draw_few(axes, group.named, look, at, finite, heights_pt, **how) or handle
+        boxes = shown[~few], width, number, points_pt[~few]
+        # A box says more of a line than the points of its few values.
+        handle = draw_boxes(axes, group.named, look, x[~few], *boxes) or handle
         if group.label and handle is not None:
             entries[group.named] = handle
-        mark_endless(axes, x, points[:, 4], top, look)
+        some = [any(map(math.isnan, values)) and data.is_time for values in group.values]
+        is_endless = np.array(some, dtype=np.bool_)
+        endless.append(EdgeMarks(x[is_endless], look))
     if logs.y:
         set_log(axes.yaxis, low, top)
     else:
@@ -246,6 +265,9 @@ def draw_spread_boxes(
         # There are only arrows, which have no place on the axis.
         axes.set_yticks([])
     open_edges(axes, [*axes.lines, *axes.patches])
+    if data.categories is not None:
+        name_categories(axes, data.categories, size_in[0])
+    draw_edge_marks(axes, endless, top, size_in[0], logs.x, outside=True)
     return entries
 
 
@@ -382,6 +404,9 @@ def draw_spread_intervals(
         axes.axhline(0, color="0.3", linewidth=0.8, zorder=2)
         if cut is not None:
             axes.set_ylim(*cut)
+        elif not any(_ends_of_values(data, logs, cut)):
+            # Without any change the axis would be of some thousandths.
+            axes.set_ylim(-1, 1)
     else:
         axes.set_ylim(*(shown or ends_of_means(data, logs)))
     if has_numbers:
