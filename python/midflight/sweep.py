@@ -11,6 +11,7 @@ machines can each run a share of it::
     DIR/flows.csv, phases.csv  all of them together, and as Parquet where pyarrow is installed
     DIR/comparison.csv         the values of one axis against each other; of another metric than the
     usual one it is comparison-METRIC.csv
+    DIR/effects.csv            what each of these values changes in all
 """
 
 from __future__ import annotations
@@ -47,11 +48,10 @@ from midflight.sweep_folder import (
     refuse_another,
     shard_cells_of,
 )
-from midflight.sweep_tables import concatenate, read_table, write_parquet
+from midflight.sweep_outcome import SweepOutcome
+from midflight.sweep_tables import concatenate, write_parquet
 
 if TYPE_CHECKING:
-    import pandas
-
     from midflight._core import Document, Plan, Table
     from midflight.policy import Policies
     from midflight.scenario import Scenario, Value
@@ -660,8 +660,9 @@ class Sweep:
         run_local(asked, place, asked.missing(place), threads=threads, progress=progress)
         asked.merge(place)
         found = SweepOutcome(asked, place)
-        if found.summary.compared:
-            write_whole(place / found.summary.file, found.summary.comparison_text())
+        if (made := found.summary).compared:
+            write_whole(place / made.file, made.comparison_text())
+            write_whole(place / made.effects_file, made.effect_text())
         return found
 
 
@@ -669,72 +670,6 @@ def plans_of_flows(sweep: Sweep) -> Iterator[Plan]:
     """Yield a scenario for each value of a sweep's axes on flows, or one for all its cells."""
     keys = [key for key in sweep.axes if key.startswith("flows.")]
     return sweep.plans(keys) if keys else iter((sweep.plan(0),))
-
-
-@dataclass(frozen=True)
-class SweepOutcome:
-    """The results of a sweep in a folder.
-
-    `flows` has a row for each cell, run and flow, `phases` one for each phase of these; both have a
-    column for each axis, and `midflight.run_plans` describes the others. `comparison` is that of
-    the sweep's metric. Tables are read when they are first used; `OSError` if they are not there.
-    """
-
-    sweep: Sweep
-    folder: Path
-
-    @cached_property
-    def flows(self) -> Columns:
-        """The table of flows."""
-        return read_table(self.folder / "flows.csv", self.sweep.axes)
-
-    @cached_property
-    def phases(self) -> Columns:
-        """The table of phases."""
-        return read_table(self.folder / "phases.csv", self.sweep.axes)
-
-    @cached_property
-    def summary(self) -> Any:
-        """Quartiles and comparison of the sweep's metric, as `midflight sweep` prints them."""
-        from midflight.sweep_summary import Summary
-
-        return Summary.of(self.sweep, self.folder)
-
-    @cached_property
-    def comparison(self) -> Columns:
-        """The table of comparisons, as in comparison.csv; `MidflightError` without any."""
-        from midflight.unmet import WHICH
-
-        compared = self.summary.comparison_columns()
-        if not compared:
-            accepted = "a sweep that compares an axis: Sweep.of(..., compare=AXIS)"
-            raise refusal(
-                f"the sweep has no comparison; expected {accepted}",
-                name="compare",
-                value=self.sweep.compare,
-                accepted=accepted,
-            )
-        found = {
-            name: [None if cell == "" else cell for cell in cells]
-            for name, cells in compared.items()
-            if name != WHICH
-        }
-        return Columns(found, self.folder)
-
-    def to_pandas(self, *, phases: bool = False) -> pandas.DataFrame:
-        """The table of flows, or of `phases`, which has `all_new_ns` and `first_new_ns`, as a
-        DataFrame; `MidflightError` if pandas is not installed.
-        """
-        return (self.phases if phases else self.flows).to_pandas()
-
-    def __str__(self) -> str:
-        return str(self.summary.text(self.folder))
-
-    def _repr_html_(self) -> str:
-        """Return the HTML that a notebook shows: the axes, a figure and the quartiles."""
-        from midflight.notebook import sweep_html
-
-        return sweep_html(self.sweep)
 
 
 def shard_folder(folder: Path, shard: Shard) -> Path:

@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 TABLES = ("flows", "phases")
-COMPARISON = "comparison"
+COMPARISON, EFFECTS = "comparison", "effects"
 #: What is printed of the tables of a sweep, and drawn unless something else is asked for.
 _PRINTED = ("compare", "metric", "phase", "by")
 #: The measurements that are taken after a handoff or change.

@@ -22,6 +22,7 @@ from midflight.run_report import event_cells, flow_settings
 from midflight.run_tables import stacks_of
 from midflight.scenario import command_words, description_of_changed
 from midflight.simulated import runs_words, simulated_words, value_lines
+from midflight.sweep_effects import effect_cells, effect_notes
 from midflight.sweep_summary import Summary, check_by, check_has_measure
 from midflight.sweep_verdict import best_lines
 from midflight.sweep_words import change_lines, direction_of, is_time
@@ -139,8 +140,11 @@ def sweep_report_html(
                 unfinished=summary.unfinished(for_terminal=False),
                 instead=shown is not summary,
                 named=within_text(labelled(column_name(shown.metric))),
+                effects=_effect_cells(shown),
+                effect_notes=_effect_notes(shown),
                 short=list(change_lines(shown)),
-                best=list(best_lines(shown)),
+                best=(best := list(best_lines(shown))),
+                whole=[one for one in best_lines(shown, whole=True) if one not in best],
                 points=_points(shown),
                 better=_better(shown.metric),
                 baseline=_joined(summary.compared[0].baseline) if summary.compared else "",
@@ -285,6 +289,33 @@ def sweep_command(asked: Sweep, folder: Path, command: str = "") -> str:
     return shlex.join([*words, *policies, "--out", f"{folder.resolve().name}-again"])
 
 
+def _effect_cells(summary: Summary) -> Sequence[Sequence[str]]:
+    """What each value changes in all, with the words that figures have; nothing without a pair."""
+    from midflight.plot.common.names import column_name, with_value
+    from midflight.plot.common.style import labelled, short_label
+    from midflight.plot.results.axis import shown_value, unit_of
+
+    if not summary.has_pairs or summary.is_all_early:
+        return []
+
+    def named(key: str, value: str) -> str:
+        return with_value(short_label(key), shown_value(value))
+
+    unit = unit_of(summary.metric)
+    (axis, *head), *lines = effect_cells(summary, named, shown_value, unit)
+    return [[labelled(column_name(axis)) if "." in axis else axis, *head], *lines]
+
+
+def _effect_notes(summary: Summary) -> str:
+    if not summary.has_pairs:
+        return ""
+    means = [one.mean for one in summary.effects if one.mean is not None]
+    over = "intervals are over the values of axes, not over chance"
+    is_over_axes = all(one.over == "axes" for one in means)
+    notes = "; ".join([*effect_notes(summary), *[over] * is_over_axes])
+    return _joined(f"{notes[:1].upper()}{notes[1:]}.") if notes else ""
+
+
 def _points(summary: Summary) -> str:
     """At which combinations of other axes values are compared; "" at one."""
     axes = [key for key in summary.others if len(summary.asked.axes[key]) > 1]
@@ -312,13 +343,14 @@ def _axis_cells(asked: Sweep) -> Sequence[Sequence[str]]:
     from midflight.plot.common.names import column_name
     from midflight.plot.common.style import labelled
     from midflight.plot.results.axis import shown_value
+    from midflight.plot.results.unfinished import listed
 
     lines = []
     for key, values in asked.axes.items():
         values = [shown_value(one) for one in values]
-        some = ", ".join(values[:_MOST_VALUES])
+        some = listed(values[:_MOST_VALUES])
         if len(values) > _MOST_VALUES:
-            some = f"{', '.join(values[: _MOST_VALUES - 2])}, ... {values[-1]}"
+            some = listed([*values[: _MOST_VALUES - 2], f"... {values[-1]}"])
         role = "compared" if key == asked.compare else ""
         lines.append([labelled(column_name(key)), str(len(values)), some, role, key])
     return [["axis", "number", "values", "", "key"], *lines]

@@ -14,7 +14,7 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -43,6 +43,7 @@ __all__ = [
     "is_hint",
     "is_negligible",
     "read_flows",
+    "regrouped",
     "same_words",
     "sample_places",
     "unit_means",
@@ -386,6 +387,28 @@ def groups(
         group.is_all_early = is_all_early
         group.by_chance = chance.is_there
         group.sample = sample_places(rest, by_chance=chance.is_there)
+    return list(found.values())
+
+
+def regrouped(
+    grouped: Sequence[Group], axes: Sequence[str], was: Sequence[str], by: Sequence[str]
+) -> list[Group]:
+    """Return groups by the axes `was` as groups by other axes, of all the `axes` of a sweep."""
+    rest, others = ([key for key in axes if key not in some] for some in (was, by))
+    found: dict[tuple[str, ...], Group] = {}
+    for group in grouped:
+        own = dict(zip(was, group.values, strict=True))
+        for key, value in group.runs.items():
+            of = {**own, **dict(zip(rest, key, strict=False))}
+            values = tuple(of[axis] for axis in by)
+            place = (group.flow, *values)
+            if (into := found.get(place)) is None:
+                into = found[place] = replace(group, values=values, runs={}, early=set())
+                into.sample = sample_places(others, by_chance=group.by_chance)
+            run = (*(of[axis] for axis in others), key[-1])
+            into.runs[run] = value
+            if key in group.early:
+                into.early.add(run)
     return list(found.values())
 
 

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from decimal import Decimal
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,9 +20,11 @@ from midflight.meant import did_you_mean
 from midflight.refusal import refusal
 from midflight.run_tables import align, counted, csv_row
 from midflight.simulated import replaced
+from midflight.sweep_folder import COMPARISON, EFFECTS
 from midflight.unmet import WHICH, done_early, handoff_words
 
 if TYPE_CHECKING:
+    import midflight.sweep_effects
     from midflight.sweep import Sweep
     from midflight.sweep_results import Comparison, Group
     from midflight.unmet import Unmet
@@ -35,6 +38,8 @@ MOST_PRINTED = 24
 WIDTH = 96
 #: What a comparison has that its file has otherwise, or not.
 _IN_NO_FILE = ("values", "lower", "higher", "each")
+#: Units in what a metric is called, and their signs.
+_UNITS = {"seconds": "s", "Mbit/s": "Mbit/s"}
 #: A metric that all flows have.
 _OF_ALL = "goodput_bps"
 
@@ -135,6 +140,24 @@ class Summary:
             )
         return ""
 
+    @cached_property
+    def effects(self) -> list[midflight.sweep_effects.Effect]:
+        """What each compared value changes in all, and where it does most harm."""
+        from midflight.sweep_effects import effects_of
+
+        return effects_of(self)
+
+    def effect_text(self) -> str:
+        """Return the file of effects, as CSV."""
+        from midflight.sweep_effects import effect_text
+
+        return effect_text(self)
+
+    @property
+    def effects_file(self) -> str:
+        """The file with what each value changes, beside that of the comparison."""
+        return self.file.replace(COMPARISON, EFFECTS)
+
     @property
     def others(self) -> list[str]:
         """The axes that are separated in addition to the compared one."""
@@ -196,7 +219,11 @@ class Summary:
     def text(self, folder: Path) -> str:
         """Return the summary as text."""
         words, unit = self.measured
-        files = ["flows.csv", "phases.csv", *([self.file] if self.compared else [])]
+        files = [
+            "flows.csv",
+            "phases.csv",
+            *([self.file, self.effects_file] if self.compared else []),
+        ]
         lines = [
             f"{counted(self.asked.cells, 'cell')} in {folder}: {', '.join(files)}",
             f"Quartiles and 95th percentile of {words}" + self.over(),
@@ -218,7 +245,27 @@ class Summary:
             table = ["", align(compared)] if self.has_pairs else []
             lines += ["", self.comparison_head(), *table]
             lines += self.comparison_foot(MOST_PRINTED)
+            lines += self.effect_lines()
         return "\n".join(lines)
+
+    def effect_lines(self) -> list[str]:
+        """Return the table of what each value changes in all, with what its columns mean; nothing
+        without a pair, or where it has no more than the comparison.
+        """
+        from midflight.sweep_effects import effect_cells, effect_notes
+
+        if not self.has_pairs or self.is_all_early:
+            return []
+        if not any(one.combinations > 1 or one.harms for one in self.effects):
+            return []
+        words, scale = self.measured
+        unit = next((short for name, short in _UNITS.items() if name in words), "")
+        cells = effect_cells(self, unit=(unit, 1 / scale))
+        notes = "; ".join(effect_notes(self))
+        foot = [textwrap.fill(f"{notes[:1].upper()}{notes[1:]}.", WIDTH)] if notes else []
+        several = any(one.combinations > 1 for one in self.effects)
+        words = "In how many combinations it is which way, and by how much in all:"
+        return ["", words if several else "In all:", "", align(cells), *foot]
 
     def unmet_notes(self) -> list[str]:
         """Return what does not measure the handoff, and what the tables leave out for that."""

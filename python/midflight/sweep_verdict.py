@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from midflight.sweep_results import compare, is_sample
@@ -23,6 +24,11 @@ __all__ = ["best_lines"]
 
 #: Values that a sentence names; more are counted.
 _MOST_NAMED = 4
+#: Sets of best values that a sentence names one by one.
+_MOST_SETS = 2
+#: What a single pair of runs in each combination tells, or several that are the same.
+_ONE_EACH = "but a single pair of runs decides nothing"
+_ALIKE = "but all runs of each are the same, and a single case decides nothing"
 #: Why a combination has no best value: neither runs nor pairs tell.
 _OPEN = "which one is best is open"
 
@@ -48,9 +54,11 @@ class _First(NamedTuple):
         return bool(self.best) and not self.near
 
 
-def best_lines(summary: Summary) -> Iterator[str]:
+def best_lines(summary: Summary, *, whole: bool = False) -> Iterator[str]:
     """Yield for each flow which compared value is best, or has the best mean and cannot be told
     apart from which others; nothing of a metric that is not known to be better one way.
+
+    Where it is one of many the sentence names the few that are enough, or, as a `whole`, all.
     """
     from midflight.plot.results.axis import shown_value
 
@@ -78,8 +86,12 @@ def best_lines(summary: Summary) -> Iterator[str]:
         every = [groups for (of, *_), groups in sets.items() if of == flow and len(groups) > 1]
         if not every:
             continue
-        found = [_first(groups, place, way.sign, summary, has_intervals=told) for groups in every]
-        said = _best(found, way, has_intervals=told, axes=summary.others)
+        found = [
+            _first(_alike(groups), place, way.sign, summary, has_intervals=told) for groups in every
+        ]
+        are_alike = any(one.pairs > 1 for one in summary.compared)
+        how: Any = {"whole": whole, "one_each": _ALIKE if are_alike else _ONE_EACH}
+        said = _best(found, way, has_intervals=told, axes=summary.others, **how)
         said += _pooled(summary) if any(one.best for one in found) else ""
         # A name is at the beginning as it is everywhere, without a capital.
         is_name = any(one.best and said.startswith(f"{one.best[0]} ") for one in found)
@@ -201,7 +213,10 @@ def _first(
 
     of = {one.values[place]: one for one in groups}
     names = {value: shown_value(value) for value in of}
-    means = {value: _mean(one) for value, one in of.items()}
+    # Means are of the same runs, while there are some in which all have a value.
+    there = [set(_there(one)) for one in of.values() if _there(one)]
+    whole = set.intersection(*there) if there else set()
+    means = {value: _mean(one, whole) for value, one in of.items()}
     # Those with most results first, then the best.
     value = min(of, key=lambda one: (of[one].missing(), -sign * means[one]))
     found = compare(groups, summary.by, summary.by[place], [value])
@@ -231,6 +246,17 @@ def _first(
     return _First(best, near, others, point, "" if best else why, has_mean)
 
 
+def _alike(groups: Sequence[Group]) -> Sequence[Group]:
+    """The groups of one combination with the same runs: those in which no flow was done before the
+    handoff; as they are if there are none.
+    """
+    early = {key for one in groups for key in one.early}
+    if not early or any(one.is_all_early for one in groups):
+        return groups
+    found = [replace(one, early=early & {*one.runs}) for one in groups]
+    return found if all(one.counted for one in found) else groups
+
+
 def _pooled(summary: Summary) -> str:
     """The settings, no samples, over which a verdict is."""
     from midflight.plot.common.names import plural_name
@@ -243,10 +269,18 @@ def _pooled(summary: Summary) -> str:
     return f" (pooled over {joined(named)})" if named else ""
 
 
-def _mean(one: Group) -> float:
-    """The mean of the results of a group; infinite without any."""
-    there = [value for value in one.counted.values() if math.isfinite(value)]
-    return sum(there) / len(there) if there else math.inf
+def _there(one: Group) -> dict[tuple[str, ...], float]:
+    """The results of a group that have a value, by their runs."""
+    return {key: value for key, value in one.counted.items() if math.isfinite(value)}
+
+
+def _mean(one: Group, some: set[tuple[str, ...]]) -> float:
+    """The mean of some of the results of a group, or of all if it has none of these; infinite
+    without any.
+    """
+    there = _there(one)
+    values = [value for key, value in there.items() if key in some] or [*there.values()]
+    return sum(values) / len(values) if values else math.inf
 
 
 def _pairs_side(one: Comparison, *, has_intervals: bool) -> int:
@@ -279,14 +313,20 @@ def _is_behind(one: Comparison, sign: int, summary: Summary, *, has_intervals: b
 
 
 def _best(
-    found: Sequence[_First], way: Direction, *, has_intervals: bool, axes: Sequence[str] = ()
+    found: Sequence[_First],
+    way: Direction,
+    *,
+    has_intervals: bool,
+    axes: Sequence[str] = (),
+    whole: bool = False,
+    one_each: str = _ONE_EACH,
 ) -> str:
     """Return which values are best, or first, by the number of combinations in which each is so,
     and where, by the values of these other axes.
     """
     among = len(found)
     led = Counter(one.best for one in found if one.best)
-    one_each = "" if has_intervals else " (one pair of runs each, so chance is not ruled out)"
+    one_each = "" if has_intervals else f", {one_each}"
     where = _Where(found, axes)
     if not led:
         in_any = f" in any of the {among} combinations" if among > 1 else ""
@@ -296,13 +336,17 @@ def _best(
             in_all = f" in {all_of(among)}" if among > 1 else ""
             return f"none is best: {whys.pop()}{in_all}"
         return f"none is clearly best{in_any}{where.rest()}{one_each}"
-    is_any_clear = any(one.is_clear for one in found)
     here = [one for one in found if one.best]
     # One that is best somewhere without the best mean has not the best mean in all.
     is_mixed = any(one.near for one in here) and not all(one.has_mean for one in here)
     are_several = len(led) > 1 or is_mixed
+    if not has_intervals:
+        # Nothing is best by one pair.
+        return f"{_single(found, way, where)}{where.rest()}{one_each}"
     said = _several(found, way, where) if are_several else _alone(found, way, where)
-    return f"{said}{where.rest()}{one_each if is_any_clear else ''}"
+    if are_several and not whole and (few := _few(found, way, where)):
+        said = few
+    return f"{said}{where.rest()}"
 
 
 class _Where:
@@ -335,6 +379,24 @@ class _Where:
             return ""
         each = {why: [one for one in rest if one.why == why] for why in whys}
         return "".join(f"; in {self.of(some)} {why}" for why, some in each.items())
+
+
+def _single(found: Sequence[_First], way: Direction, where: _Where) -> str:
+    """What is said where there is one pair of runs in each combination."""
+    from midflight.plot.results.unfinished import listed
+
+    here = [one for one in found if one.best]
+    if len({one.best for one in here}) > 1:
+        (name, count), *more = where.each(here)
+        first = f"{name} in {_of_all(count, len(found))}"
+        return f"the {way.best} is {listed([first, *(' in '.join(one) for one in more)])}"
+    name = _joined(here[0].best)
+    are = "are" if len(here[0].best) > 1 else "is"
+    at = ""
+    if len(found) > 1:
+        is_all = len(here) == len(found)
+        at = f" in {all_of(len(found)) if is_all else _of_all(where.of(here), len(found))}"
+    return f"the {way.best}{at} {are} {name}"
 
 
 def _alone(found: Sequence[_First], way: Direction, where: _Where) -> str:
@@ -396,6 +458,8 @@ def _several(found: Sequence[_First], way: Direction, where: _Where) -> str:
     """What is said if the first one differs among combinations: where which is clearly so, and
     where which is first but not clearly.
     """
+    from midflight.plot.results.unfinished import listed
+
     among = len(found)
     won = [one for one in found if one.is_clear]
     unclear = [one for one in found if one.best and one.near]
@@ -419,7 +483,7 @@ def _several(found: Sequence[_First], way: Direction, where: _Where) -> str:
         first = f"{name} in {_of_all(count, among)}"
         clearly = "clearly " if unclear else ""
         more = [" in ".join(one) for one in wins]
-        said = f"no single one is best: {clearly}the {way.best} is {', '.join([first, *more])}"
+        said = f"no single one is best: {clearly}the {way.best} is {listed([first, *more])}"
     else:
         said = "none is clearly best"
     if unclear:
@@ -427,11 +491,49 @@ def _several(found: Sequence[_First], way: Direction, where: _Where) -> str:
         have = "have" if " and " in name else "has"
         of_all = count if won else _of_all(count, among)
         first = f"{name} {have} {_mean_words(way)} in {of_all}"
-        listed = ", ".join([first, *(" in ".join(one) for one in more_led)])
-        said += f"{'; ' if won else ': '}{listed}, but not clearly"
+        led = listed([first, *(" in ".join(one) for one in more_led)])
+        said += f"{'; ' if won else ': '}{led}, but not clearly"
     if not is_one and 0 < len(good) < len(every) and len(good) <= _MOST_NAMED and unclear:
         said += f"; {_joined(good)} {'are' if len(good) > 1 else 'is'} clearly worse in none"
     return said
+
+
+def _few(found: Sequence[_First], way: Direction, where: _Where) -> str:
+    """The few values of which one is a good choice at each combination, the first one at most of
+    these; "" if all that are best are as few, or a single one is so everywhere.
+    """
+    here = [one for one in found if one.best]
+    sets = {(one.best, one.is_clear) for one in here}
+    if len(sets) <= _MOST_SETS:
+        return ""
+    left, parts = here, list[tuple[str, list[_First]]]()
+    while left:
+        names = dict.fromkeys(name for one in left for name in (*one.best, *one.near))
+        # Of those that are good as often the one that is best most often.
+        counts = {
+            name: (
+                sum(name in (*one.best, *one.near) for one in left),
+                sum(name in one.best for one in left),
+            )
+            for name in names
+        }
+        name = max(counts, key=lambda one: counts[one])
+        parts.append((name, [one for one in left if name in (*one.best, *one.near)]))
+        left = [one for one in left if name not in (*one.best, *one.near)]
+    (name, some), *more = parts
+    if not more:
+        return ""
+    clear = sum(one.is_clear and name in one.best for one in some)
+    how = f"the {way.best}" + ", or not clearly apart from it," * (clear < len(some))
+    # Where the other one is says where this one is.
+    is_other = len(more) == 1 and sum(len(one) for _, one in parts) == len(found)
+    count = _of_all(f"{len(some)}" if is_other else where.of(some), len(found))
+    said = f"no single one is best: {name} is {how} in {count}"
+    last = " the other" if is_other else ""
+    rest = [f"{other} in{last} {where.of(those)}" for other, those in more[:_MOST_NAMED]]
+    if len(more) > _MOST_NAMED:
+        rest.append(f"others in {sum(len(those) for _, those in more[_MOST_NAMED:])}")
+    return f"{said}; {'; '.join(rest)}"
 
 
 def _mean_words(way: Direction) -> str:

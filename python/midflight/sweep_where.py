@@ -25,6 +25,8 @@ def where_words(some: Sequence[_Point], every: Sequence[_Point], axes: Sequence[
     """
     if not some or len({*some}) == len({*every}):
         return ""
+    from midflight.plot.results.unfinished import listed
+
     found = [_Axis(place, name, every) for place, name in enumerate(axes)]
     varied = [one for one in found if len(one.values) > 1]
     chosen = {one.name: {point[one.place] for point in some} for one in varied}
@@ -32,7 +34,7 @@ def where_words(some: Sequence[_Point], every: Sequence[_Point], axes: Sequence[
     if len({*inside}) == len({*some}):
         told = [one for one in varied if len(chosen[one.name]) < len(one.values)]
         parts = [one.words(chosen[one.name], is_alone=len(varied) == 1) for one in told]
-        return f" ({', '.join(parts)})" if all(parts) else ""
+        return f" ({listed(parts)})" if all(parts) else ""
     each = {one.name: one.shares(some, every) for one in varied}
     every_where = _told(varied, each, lambda count, of: count == of)
     # Where none is, in the words that are clearer beside the others.
@@ -42,7 +44,7 @@ def where_words(some: Sequence[_Point], every: Sequence[_Point], axes: Sequence[
     else:
         only = _told(varied, each, lambda count, _: count > 0, most=False)
         parts = [f"only with {only}" if only else _counts(varied, each)]
-    said = ", ".join(filter(None, parts))
+    said = listed([*filter(None, parts)])
     return f" ({said})" if said else ""
 
 

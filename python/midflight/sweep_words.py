@@ -19,12 +19,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Direction",
+    "Size",
     "all_of",
     "change_lines",
     "direction_of",
     "is_no_other",
     "is_time",
     "side_of",
+    "size_of",
+    "told_side",
 ]
 
 #: Metrics of which less is faster, and others of which less, or more, is better.
@@ -83,6 +86,13 @@ def side_of(one: Comparison) -> int:
     return one.side
 
 
+def told_side(one: Comparison, *, is_end: bool) -> int:
+    """The side on which a change is: of times (`is_end`) by who finished, where the pairs that
+    count do not tell it, or else by these.
+    """
+    return one.ended_side if is_end and _is_by_end(one) else side_of(one) if one.pairs else 0
+
+
 def is_equal(one: Comparison) -> bool:
     """Whether a value is the same as the baseline in all pairs, or in the means of all runs."""
     return not one.difference and not one.is_hint and (one.is_same or one.samples == 1)
@@ -110,9 +120,8 @@ def change_lines(summary: Summary) -> Iterator[str]:
     way = direction_of(summary.metric)
     unit, scale = unit_of(summary.metric)
     # As in the figure, all are in the same unit.
-    measured = [one for one in summary.compared if math.isfinite(one.difference)]
-    is_relative = not any(one.is_endless or one.may_lose_all for one in measured)
-    size = _Size("%", 100.0, is_relative=True) if is_relative else _Size(unit, scale)
+    size = size_of(summary.compared, (unit, scale))
+    is_relative = size.is_relative
     found: list[tuple[tuple[int, bool, float], str, str]] = []
     values = dict.fromkeys((one.flow, one.value) for one in summary.compared)
     flows = list(dict.fromkeys(flow for flow, _ in values))
@@ -156,7 +165,17 @@ def change_lines(summary: Summary) -> Iterator[str]:
         yield f"for each of them{common.removeprefix(';')}"
 
 
-class _Size:
+def size_of(compared: Iterable[Comparison], unit: tuple[str, float]) -> Size:
+    """Return the size in which changes are given: in per cent, or, where a mean of the baseline may
+    be 0, as differences in a unit, with its scale.
+    """
+    measured = [one for one in compared if math.isfinite(one.difference)]
+    if any(one.is_endless or one.may_lose_all for one in measured):
+        return Size(*unit)
+    return Size("%", 100.0, is_relative=True)
+
+
+class Size:
     """The size of a change: in per cent, or as a difference in a unit."""
 
     def __init__(self, unit: str, scale: float, *, is_relative: bool = False) -> None:
@@ -183,7 +202,7 @@ class _Size:
     def text(self, value: float, *, signed: bool = False) -> str:
         """A size without its unit, of two digits in per cent and three of a difference."""
         least, digits = (10, 2) if self.is_relative else (1000, 3)
-        sign = "+" if signed else ""
+        sign = "+" if signed and value else ""
         is_large = abs(value) >= least - 0.5
         text = f"{value:{sign}.0f}" if is_large else f"{value:{sign}.{digits}g}"
         return text.replace("-", "\N{MINUS SIGN}")
@@ -195,7 +214,7 @@ class _Size:
         return f"{low if low == high else f'{low} to {high}'} {self.unit}".rstrip()
 
 
-def _one_change(one: Comparison, way: Direction, size: _Size, pooled: Sequence[str]) -> str:
+def _one_change(one: Comparison, way: Direction, size: Size, pooled: Sequence[str]) -> str:
     """The change of the only combination, with its interval, over the values of these axes."""
     side = side_of(one)
     has_interval = one.samples > 1 and not one.is_same
@@ -221,7 +240,7 @@ def _one_change(one: Comparison, way: Direction, size: _Size, pooled: Sequence[s
     return f"{said}; no interval, as {why_same([one])}" if one.is_same else said
 
 
-def _against(one: Comparison, way: Direction, size: _Size, pooled: Sequence[str]) -> str:
+def _against(one: Comparison, way: Direction, size: Size, pooled: Sequence[str]) -> str:
     """At which values of these axes a change is the other way, and by at least half as much as the
     mean change; "" if it is at none.
     """
@@ -271,7 +290,7 @@ def _changes(
     known: Sequence[Comparison],
     every: Sequence[Comparison],
     way: Direction,
-    size: _Size,
+    size: Size,
     axes: Sequence[str],
 ) -> str:
     """The changes of several combinations of values of these axes: in how many there is which."""

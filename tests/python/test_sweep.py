@@ -98,7 +98,7 @@ def test_a_sweep_runs_in_one_call(tmp_path: Path, capsys: pytest.CaptureFixture[
         text = shown._repr_html_()
         assert "8 cells" in text
         assert simulated in text
-        assert text.index("<p>Best is ") < text.index("<figure>")
+        assert text.index("decides nothing") < text.index("<figure>")
         # The figure, and one table, whose axes are named in words.
         marks = ["data:image/svg+xml;base64,", "Against sack", "<table>"]
         assert [text.count(one) for one in marks] == [1] * 3
@@ -598,10 +598,11 @@ def test_the_command_says_what_its_intervals_are_over(
     chance = ["--set", "runs=4", "--set", "links.lte.loss=uniform 2%"]
     text = sweep_of(capsys, tmp_path / "chance", *instants, *chance)
     assert "Intervals are over runs" in text
-    assert text.splitlines()[-1].split()[1:4] == ["enhanced", "4", "12"]
+    told = text.split("95 % confidence")[1]
+    assert "download enhanced 4 12 " in " ".join(told.split())
     text = sweep_of(capsys, tmp_path / "none", *instants)
     assert f"over the values of {AT}, not over chance" in " ".join(text.split())
-    assert text.splitlines()[-1].split()[1:3] == ["enhanced", "3"]
+    assert "download enhanced 3 " in " ".join(text.split("95 % confidence")[1].split())
     (row,) = rows(tmp_path / "chance" / "comparison.csv")
     assert (row["over"], row["samples"], row["pairs"]) == ("runs", "4", "12")
 
@@ -622,8 +623,9 @@ def test_each_metric_has_its_file(tmp_path: Path, capsys: pytest.CaptureFixture[
     other = sweep_of(capsys, tmp_path, "--axis", f"{AT}=0.1s,0.2s", "--metric", "stall_ns")
     assert (tmp_path / "comparison.csv").read_bytes() == before
     assert rows(tmp_path / "comparison-stall_ns.csv")[0]["metric"] == "stall_ns"
-    assert usual.splitlines()[0].endswith("flows.csv, phases.csv, comparison.csv")
-    assert other.splitlines()[0].endswith("flows.csv, phases.csv, comparison-stall_ns.csv")
+    assert usual.splitlines()[0].endswith("flows.csv, phases.csv, comparison.csv, effects.csv")
+    files = "flows.csv, phases.csv, comparison-stall_ns.csv, effects-stall_ns.csv"
+    assert other.splitlines()[0].endswith(files)
 
 
 def test_tails_are_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

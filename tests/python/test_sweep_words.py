@@ -121,13 +121,15 @@ CLOSE = {"sack": near(10), "a": [5, 6, 5, 6], "b": [6, 5, 6, 5.2]}
 FIRST_IS_B = {"sack": near(10), "a": [6, 5, 6, 5.2], "b": [5, 6, 5, 6]}
 
 
-def said_of(*combinations: dict[str, list[float]], metric: str = "duration_ns") -> str:
+def said_of(
+    *combinations: dict[str, list[float]], metric: str = "duration_ns", whole: bool = False
+) -> str:
     """What is said to be best of these values at gaps."""
     values = {
         name: {f"{place}s": one[name] for place, one in enumerate(combinations)}
         for name in combinations[0]
     }
-    (said,) = best_lines(made_of(values, metric))
+    (said,) = best_lines(made_of(values, metric), whole=whole)
     return said
 
 
@@ -170,9 +172,14 @@ def test_several_that_are_first_are_named_with_those_that_are_never_worse() -> N
         f"{several} the fastest is a in 1 of 2 combinations (at 0 s), sack in 1 (at 1 s)"
     )
     # Where it is not clear it is not counted as such.
-    assert said_of(clear, sack, FIRST_IS_B) == (
+    assert said_of(clear, sack, FIRST_IS_B, whole=True) == (
         f"{several} clearly the fastest is a in 1 of 3 combinations (at 0 s), sack in 1 (at 1 s); "
         "b has the lowest mean in 1 (at 2 s), but not clearly"
+    )
+    # Of more than two those are named that are enough.
+    assert said_of(clear, sack, FIRST_IS_B) == (
+        f"{several} a is the fastest, or not clearly apart from it, in 2 of 3 combinations; sack "
+        "in the other 1 (at 1 s)"
     )
     wide = [{name: [9, 3, 5, place] for name in CLOSE} for place in (1.0, 2.0)]
     wide[0]["a"] = [5, 5, 5, 2]
@@ -345,12 +352,17 @@ def test_a_value_that_is_never_clearly_other_is_called_so() -> None:
     )
 
 
-def test_one_run_of_each_does_not_rule_out_chance() -> None:
+def test_nothing_is_best_by_one_run_of_each() -> None:
     made = made_of({"sack": {"1s": [10], "2s": [20]}, "vho": {"1s": [5], "2s": [8]}})
     (said,) = best_lines(made)
     assert said == (
-        "Best is vho: the fastest in both combinations (one pair of runs each, so chance is not "
-        "ruled out)"
+        "The fastest in both combinations is vho, but a single pair of runs decides nothing"
+    )
+    made = made_of({"sack": {"1s": [10], "2s": [2]}, "vho": {"1s": [5], "2s": [8]}})
+    (said,) = best_lines(made)
+    assert said == (
+        "The fastest is vho in 1 of 2 combinations (at 1 s), sack in 1 (at 2 s), but a single pair "
+        "of runs decides nothing"
     )
 
 

@@ -150,11 +150,12 @@ def sweep(
 
     Cells are run in shards, which are written completely or not at all. After an interruption the
     same command resumes. Results are DIR/flows.csv and phases.csv with a column for each axis, also
-    as Parquet if pyarrow is installed, and DIR/comparison.csv (comparison-METRIC.csv for another
-    metric). `midflight plot DIR` and `midflight report DIR` show this metric and comparison, and
-    separate the same axes, unless told otherwise. All cells use the same random numbers; values of
-    the compared axis are compared in pairs, with 95 % confidence intervals over runs if there are
-    several.
+    as Parquet if pyarrow is installed, and DIR/comparison.csv and effects.csv, which says for
+    each compared value how often it is better or worse (comparison-METRIC.csv and
+    effects-METRIC.csv for another metric). `midflight plot DIR` and `midflight report DIR` show
+    this metric and comparison, and separate the same axes, unless told otherwise. All cells
+    use the same random numbers; values of the compared axis are compared in pairs, with 95 %
+    confidence intervals over runs if there are several.
 
     \b
     Examples:
@@ -223,8 +224,10 @@ def sweep(
         asked.merge(folder)
         made = Summary.of(asked, folder)
         if made.compared:
-            with open_result(folder / made.file) as table:
-                table.write(made.comparison_text())
+            files = {made.file: made.comparison_text(), made.effects_file: made.effect_text()}
+            for name, text in files.items():
+                with open_result(folder / name) as table:
+                    table.write(text)
     except OSError as error:
         raise UserError(
             f'cannot write to "{folder}": {error.strerror or error}; shards that are there stay'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-__all__ = ["counted_flows", "counted_words", "joined", "unfinished_words"]
+__all__ = ["counted_flows", "counted_words", "joined", "listed", "unfinished_words"]
 
 #: Lines are named up to this number.
 _MOST_NAMED = 4
@@ -46,4 +46,11 @@ def _number(count: int, what: str) -> str:
 def joined(names: Sequence[str], word: str = "and") -> str:
     """Names as they stand in a sentence."""
     *first, last = names
-    return f"{', '.join(first)} {word} {last}" if first else last
+    # What has commas itself is not told apart by these.
+    stop = ";" if len(names) > 1 and any("," in one for one in names) else ""
+    return f"{listed(first)}{stop} {word} {last}" if first else last
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a row, with semicolons between those that have commas."""
+    return ("; " if any("," in one for one in names) else ", ").join(names)

@@ -1,0 +1,189 @@
+"""The table of what each compared value of a sweep changes in all, and where it does harm."""
+
+from __future__ import annotations
+
+import csv
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from midflight import MidflightError, Scenario, Sweep
+from midflight.cli import main
+from midflight.plot.results.unfinished import joined, listed
+from midflight.sweep_effects import effect_cells, effect_columns, effect_notes
+from midflight.sweep_report import sweep_report_html
+from midflight.sweep_results import Group, compare, groups, regrouped
+from midflight.sweep_summary import Summary
+from midflight.sweep_verdict import _alike, best_lines
+
+SCHEME, GAP, AT = "flows.get.scheme", "handoffs.0.gap", "handoffs.0.at"
+NONE = float("nan")
+
+
+def summary_of(
+    results: dict[str, dict[tuple[str, str], list[float]]], metric: str = "duration_ns"
+) -> Summary:
+    """The comparison of schemes with these values, of a run each, at gaps and instants."""
+    rows = [
+        {
+            **{"flow": "get", "entry": "get", "moves": "1", "run": str(run), "digest": f"{value}"},
+            **{SCHEME: scheme, GAP: gap, AT: at, metric: "" if value != value else f"{value}e9"},
+        }
+        for scheme, places in results.items()
+        for (gap, at), values in places.items()
+        for run, value in enumerate(values)
+    ]
+    by = [SCHEME, GAP]
+    axes: dict[str, list[str]] = {SCHEME: [*results]}
+    for place, key in enumerate((GAP, AT)):
+        axes[key] = list(dict.fromkeys(one[place] for one in next(iter(results.values()))))
+    grouped = groups(iter(rows), [*axes], by, metric)
+    compared = compare(grouped, by, SCHEME, axes[SCHEME])
+    asked: Any = type("Asked", (), {"compare": SCHEME, "scenario": "{}", "axes": axes})()
+    nothing: Any = None
+    return Summary(asked, metric, by, grouped, compared, "comparison.csv", nothing, None)
+
+
+def near(value: float) -> list[float]:
+    return [value, 1.01 * value, 0.99 * value, 1.005 * value]
+
+
+def at_two(early: float, late: float, *, gap: str = "1s") -> dict[tuple[str, str], list[float]]:
+    return {(gap, "1s"): near(early), (gap, "2s"): near(late)}
+
+
+def test_harm_at_an_instant_is_told_of_several_combinations() -> None:
+    made = summary_of(
+        {
+            "sack": at_two(10, 10) | at_two(10, 10, gap="2s"),
+            "a": at_two(4, 12) | at_two(5, 5, gap="2s"),
+        }
+    )
+    baseline, one = made.effects
+    assert (baseline.value, baseline.runs, baseline.finished, baseline.combinations) == (
+        *("sack", 16, 16),
+        0,
+    )
+    assert (one.lower, one.higher, one.open, one.same, one.without_pairs) == (2, 0, 0, 0, 0)
+    assert (one.harms, one.points) == (1, 4)
+    assert one.harm_at([GAP, AT]) == [(GAP, "1s"), (AT, "2s")]
+    (head, _, line) = effect_cells(made)
+    assert dict(zip(head, line, strict=True)) == {
+        **{SCHEME: "a", "faster": "2", "slower": "0", "open": "0"},
+        **{"mean change (%)": "\N{MINUS SIGN}35", "95 % interval": line[5]},
+        **{"slower at": "1 of 4", "at most (%)": "+20", "where": f"{GAP} 1s, {AT} 2s"},
+    }
+    assert f"slower at: each value of {AT} counts" in effect_notes(made)
+
+
+def test_runs_that_do_not_finish_are_given_for_each_value_and_are_harm() -> None:
+    lost = {("1s", "1s"): [NONE] * 8, ("1s", "2s"): [10.0 + run / 100 for run in range(8)]}
+    whole = {at: [10.0 + run / 90 for run in range(8)] for at in lost}
+    made = summary_of({"sack": whole, "a": lost})
+    baseline, one = made.effects
+    assert [(of.finished, of.runs) for of in (baseline, one)] == [(16, 16), (8, 16)]
+    assert one.harm_at([AT]) == [(AT, "1s")]
+    cells = effect_cells(made)
+    assert "unfinished" in cells[2]
+    assert [line[cells[0].index("finished")] for line in cells[1:]] == ["16 of 16", "8 of 16"]
+    assert "unfinished: sack finished there more often" in effect_notes(made)
+
+
+def test_of_a_metric_that_is_not_better_one_way_nothing_is_harm() -> None:
+    made = summary_of({"sack": at_two(10, 10), "a": at_two(4, 12)}, "rexmits")
+    assert [one.harm for one in made.effects] == [None, None]
+    assert "where" not in effect_cells(made)[0]
+
+
+def test_groups_by_other_axes_are_those_of_the_rows() -> None:
+    made = summary_of({"sack": at_two(10, 11), "a": at_two(4, 12)})
+    axes = [*made.asked.axes]
+    again = regrouped(made.grouped, axes, made.by, [SCHEME, GAP, AT])
+    assert [one.values for one in again] == [
+        (scheme, "1s", at) for scheme in ("sack", "a") for at in ("1s", "2s")
+    ]
+    back = regrouped(again, axes, [SCHEME, GAP, AT], made.by)
+    assert [(one.values, one.runs, one.sample) for one in back] == [
+        (one.values, one.runs, one.sample) for one in made.grouped
+    ]
+
+
+def test_means_are_of_the_same_runs() -> None:
+    """Where flows are early with one scheme, the other runs of the others do not count."""
+
+    def group(value: str, runs: list[float], early: set[int]) -> Group:
+        each = {(str(run),): one for run, one in enumerate(runs)}
+        return Group("get", (value,), each, {(str(run),) for run in early}, by_chance=True)
+
+    some = _alike([group("sack", [1, 1, 9, 9], set()), group("a", [1, 1, 8, 8], {0, 1})])
+    assert [[*one.counted.values()] for one in some] == [[9, 9], [8, 8]]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("effects") / "out"
+    axes = ["flows.download.scheme=sack,enhanced", "handoffs.0.gap=0.2s,1s", f"{AT}=0.3s,0.5s"]
+    words = [word for axis in [*axes, "seed=1,2,3,4"] for word in ("--axis", axis)]
+    words += ["--compare", "flows.download.scheme", "--set", "links.lte.loss=uniform 1%"]
+    assert main(["sweep", "wifi-to-lte", *words, "--out", str(place)]) == 0
+    return place
+
+
+def test_the_table_is_a_file_and_is_had_from_python(folder: Path) -> None:
+    asked = Sweep.read(folder)
+    made = Summary.of(asked, folder)
+    with (folder / "effects.csv").open(newline="") as text:
+        rows = [*csv.DictReader(text)]
+    columns = effect_columns(made)
+    assert [row["value"] for row in rows] == columns["value"] == ["sack", "enhanced"]
+    assert [row["finished"] for row in rows] == [str(one) for one in columns["finished"]]
+    # The change of the mean is that of a comparison which pools all other axes.
+    (all_in_one,) = Summary.of(asked, folder, None, ["flows.download.scheme"]).compared
+    assert math.isclose(float(rows[1]["ratio"]), all_in_one.ratio)
+    assert math.isclose(float(rows[1]["half_width"]), all_in_one.half_width)
+    assert int(rows[1]["samples"]) == all_in_one.samples == 4
+    page = sweep_report_html(folder)
+    assert '<table class="effects">' in page
+    assert page.index('<table class="effects">') < page.index('id="sentences"')
+
+
+def test_any_metric_is_compared_from_python(folder: Path) -> None:
+    from midflight.sweep import SweepOutcome
+
+    found = SweepOutcome(Sweep.read(folder), folder)
+    assert found.effects.column("value") == ["sack", "enhanced"]
+    other = found.compared("goodput_bps")
+    assert set(other.column("metric")) == {"goodput_bps"}
+    by = ["flows.download.scheme"]
+    assert found.compared("goodput_bps", by=by).column("ratio") == [
+        pytest.approx(found.compared("goodput_bps", by=by, in_all=True).column("ratio")[1])
+    ]
+    with pytest.raises(MidflightError, match="is not a measurement"):
+        found.compared("speed")
+
+
+def test_a_sweep_without_a_comparison_has_no_effects(tmp_path: Path) -> None:
+    found = Sweep.of(Scenario.read("wifi-to-lte").plan(), {AT: "0.1s,0.2s"}).run(tmp_path / "x")
+    with pytest.raises(MidflightError, match="no comparison"):
+        _ = found.effects
+    assert not (tmp_path / "x" / "effects.csv").exists()
+
+
+def test_what_has_commas_is_joined_by_semicolons() -> None:
+    assert joined(["a", "b", "c"]) == "a, b and c"
+    assert joined(["1, 2", "3, 4", "5"]) == "1, 2; 3, 4; and 5"
+    assert listed(["1, 2", "3"]) == "1, 2; 3"
+
+
+def test_the_few_that_are_enough_are_named() -> None:
+    def places(*values: float) -> dict[tuple[str, str], list[float]]:
+        return {(f"{gap}s", "1s"): near(value) for gap, value in enumerate(values)}
+
+    made = summary_of({"sack": places(5, 5, 2), "a": places(2, 3, 3), "b": places(3, 2, 3)})
+    (said,) = best_lines(made)
+    assert said == (
+        "No single one is best: a is the fastest in 1 of 3 combinations (at 0 s); b in 1 (at 1 "
+        "s); sack in 1 (at 2 s)"
+    )
