@@ -16,6 +16,7 @@ from midflight.cli import main
 from midflight.plot import figure_of, plot_axis, plot_spread
 from midflight.plot.common.style import SERIES, lighter, looks_of
 from midflight.plot.results.spread_data import Spread, beyond_of, quantiles_of
+from midflight.remark import ScenarioWarning
 
 SCHEME, AT, GAP = "flows.download.scheme", "handoffs.0.at", "handoffs.0.gap"
 
@@ -309,3 +310,29 @@ def test_flows_that_are_tables_have_the_names_and_looks_of_their_values() -> Non
     how: Any = {"x": "x", "y": "flows.get", "value": "goodput_bps"}
     axes, _ = figure_of(plot_spread, columns, "heatmap", **how).axes
     assert [one.get_text() for one in axes.get_yticklabels()] == ["sack", "bbr3", "quinn, cubic"]
+
+
+def many_boxes(**how: Any) -> Any:
+    """Boxes of eight lines at seven places."""
+    each = [(place, line, run) for place in range(7) for line in "abcdefgh" for run in range(12)]
+    columns = {
+        "x": [f"{place} s" for place, _, _ in each],
+        "line": [line for _, line, _ in each],
+        "duration_ns": [1e9 * (1 + place + run) for place, _, run in each],
+    }
+    return figure_of(plot_spread, columns, "box", x="x", value="duration_ns", by=["line"], **how)
+
+
+def test_many_boxes_have_the_width_of_a_page_or_rows() -> None:
+    (axes,) = many_boxes().axes
+    assert axes.figure.get_size_inches()[0] == pytest.approx(7.16)
+    first, second = many_boxes(size="single").axes
+    assert [len(one.patches) for one in (first, second)] == [32, 24]
+    # Of the same axis of values, and with boxes as wide.
+    assert first.get_ylim() == second.get_ylim()
+    assert first.get_xlim() == second.get_xlim()
+    names = [[one.get_text() for one in axes.get_xticklabels()] for axes in (first, second)]
+    assert names == [["0", "1", "2", "3"], ["4", "5", "6", ""]]
+    with pytest.warns(ScenarioWarning, match=r"56 boxes in 3.5 in are hard to read: --where"):
+        (axes,) = many_boxes(size=(3.5, 2.5)).axes
+    assert len(boxes([filled([1, 2, 3])] * 4, size="single").axes) == 1

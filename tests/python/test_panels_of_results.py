@@ -123,3 +123,35 @@ def test_a_selection_without_rows_is_said_to_have_none(runs: Path) -> None:
     table.attrs[FOLDER] = str(runs)
     with pytest.raises(MidflightError, match="the table has no rows"):
         figure_of(plot_axis, table[table["seed"] > 9])
+
+
+def test_own_axes_of_means_do_not_go_below_0_and_lines_have_one_width() -> None:
+    """The interval of few times of very different lengths reaches below 0."""
+    each = [
+        (panel, line, place, run)
+        for panel, _ in enumerate("abcd")
+        for line, _ in enumerate("klmn")
+        for place in (1, 2)
+        for run in (0, 1, 2)
+    ]
+    columns = {
+        "panel": [f"panel {one}" for one, *_ in each],
+        "line": [f"line {one}" for _, one, *_ in each],
+        "handoffs.0.gap": [f"{place} s" for *_, place, _ in each],
+        "seed": [str(run) for *_, run in each],
+        # In one panel the first lines coincide.
+        "duration_ns": [
+            1e9 * 100**panel * (1 + 30 * (run == 2) + (line * 9 if panel else line // 3))
+            for panel, line, _, run in each
+        ],
+    }
+    how: Any = {"x": "handoffs.0.gap", "value": "duration_ns", "by": ["line", "panel"]}
+    figure = figure_of(plot_spread, columns, "interval", **how, yscale=None)
+    assert all(axes.get_ylim()[0] >= 0 for axes in figure.axes)
+    widths = [
+        {one.get_label(): one.get_linewidth() for one in axes.lines if one.get_label()[0] != "_"}
+        for axes in figure.axes
+    ]
+    assert len(widths) == 4
+    assert all(one == widths[0] for one in widths)
+    assert len({*widths[0].values()}) > 1

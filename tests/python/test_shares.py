@@ -17,6 +17,7 @@ from midflight.cli import main
 from midflight.plot import figure_of, plot_axis, plot_spread
 from midflight.plot.common.style import SERIES, looks_of
 from midflight.plot.results.shares import _which
+from midflight.remark import ScenarioWarning
 
 KINDS = ("interval", "box")
 SCHEME, GAP = "flows.download.scheme", "handoffs.0.gap"
@@ -264,3 +265,20 @@ def test_up_to_nine_values_have_a_panel_each(values: int, panels: int) -> None:
     # Each column of panels has its numbers below the last one.
     shown = [any(one.get_visible() for one in axes.get_xticklabels()) for axes in figure.axes]
     assert all(shown[-3:])
+
+
+def test_panels_of_many_lines_are_larger() -> None:
+    each = [(line, panel, run) for line in "abcdef" for panel in "stuvwxy" for run in range(5)]
+    columns = {
+        "line": [line for line, _, _ in each],
+        "panel": [panel for _, panel, _ in each],
+        "duration_ns": [1e9 * (1 + run + ord(line)) for line, _, run in each],
+    }
+    how: Any = {"value": "duration_ns", "by": ["line", "panel"]}
+    figure = figure_of(plot_spread, columns, "cdf", **how)
+    width, height = figure.get_size_inches()
+    # Four rows of two.
+    assert (width, height) == pytest.approx((7.16, 8.8))
+    assert len({round(axes.get_position().x0, 3) for axes in figure.axes}) == 2
+    with pytest.warns(ScenarioWarning, match="6 lines in each of 7 panels in 3.5 in are hard"):
+        figure_of(plot_spread, columns, "cdf", **how, size="single")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,12 +13,13 @@ from midflight.plot.common.coincide import usual_line
 from midflight.plot.common.figure import is_only_line, label_panels, only_line_words
 from midflight.plot.common.legends import legend
 from midflight.plot.common.style import PAGE_IN, Size, size_in
+from midflight.remark import ScenarioWarning
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Grid"]
+__all__ = ["Grid", "warn_dense"]
 
 #: The most panels in a row, and the least width of one in inches.
 _MOST_IN_ROW, _PANEL_IN = 3, 1.4
@@ -25,6 +27,9 @@ _MOST_IN_ROW, _PANEL_IN = 3, 1.4
 #: the legend and the texts, in inches.
 _ALONE_IN, _AROUND_IN = 1.2, 0.8
 _ROWS_IN = {"cdf": 1.5, "box": 1.8, "interval": 1.8, "median": 1.8}
+#: Panels with more lines have higher rows, and two in a row of a page, if there are no more than so
+#: many panels; narrower ones with so many lines cannot be read.
+_MOST_LINES, _HIGHER_IN, _MOST_IN_PAIRS, _DENSE_IN = 5, 2.0, 8, 1.9
 #: What is beside and below the panels of a figure that has one, in inches.
 _BESIDE_IN, _BELOW_IN = 0.6, 0.9
 
@@ -50,18 +55,26 @@ class Grid:
         size: Size | None,
         *,
         in_row: int = 0,
+        lines: int = 0,
         own_x: bool = False,
         own_y: bool = False,
     ) -> Grid:
         """Return one with so many panels, `in_row` if there is room, which share an axis or have
-        own ones.
+        own ones; the panels of shares have up to so many `lines`.
         """
         from matplotlib.figure import Figure
 
         width = size_in(size, (PAGE_IN, _ROWS_IN[kind]))[0]
-        in_row = in_row if 0 < in_row <= _room(width) else _in_row(count, width)
+        is_dense = kind == "cdf" and lines > _MOST_LINES
+        most = 2 if is_dense and count <= _MOST_IN_PAIRS else _MOST_IN_ROW
+        is_usual = not 0 < in_row <= _room(width)
+        in_row = _in_row(count, width, most) if is_usual else in_row
         rows = math.ceil(count / in_row)
-        row_in = _ALONE_IN if in_row == 1 < count else _ROWS_IN[kind]
+        row_in = _ALONE_IN if is_usual and in_row == 1 < count else _ROWS_IN[kind]
+        if is_dense:
+            row_in = _HIGHER_IN
+            if (width - _BESIDE_IN) / in_row < _DENSE_IN:
+                warn_dense(f"{lines} lines in each of {count} panels", width)
         width, height = size_in(size, (PAGE_IN, row_in * rows + _AROUND_IN))
         figure = Figure(figsize=(width, height))
         how: Any = {"squeeze": False, "sharex": not own_x, "sharey": not own_y}
@@ -131,9 +144,20 @@ def _room(width_in: float) -> int:
     return max(1, int((width_in - 0.5) / _PANEL_IN))
 
 
-def _in_row(count: int, width_in: float) -> int:
+def warn_dense(what: str, width_in: float) -> None:
+    """Say that so much in a figure so wide is hard to read, and what to do."""
+    wider = "" if width_in >= PAGE_IN else ", and --size double has more room"
+    warnings.warn(
+        f"{what} in {width_in:g} in are hard to read: --where COLUMN=VALUE, repeated, keeps some "
+        f"of the values{wider}",
+        ScenarioWarning,
+        stacklevel=2,
+    )
+
+
+def _in_row(count: int, width_in: float, most_in_row: int = _MOST_IN_ROW) -> int:
     """The number of panels in a row of a figure so wide: three are not two and one."""
-    most = min(_MOST_IN_ROW, _room(width_in))
+    most = min(most_in_row, _room(width_in))
     if count == _MOST_IN_ROW > most:
         return 1
     return math.ceil(count / math.ceil(count / most))

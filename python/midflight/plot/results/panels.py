@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -22,10 +23,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["panels_figure", "panels_over"]
+__all__ = ["in_rows", "is_in_rows", "panels_figure", "panels_over"]
 
 #: More room at the ends of an axis of places, as a share of it.
 _MARGIN = 0.04
+
+#: What a line of boxes has at each place, beside the place itself.
+_AT_PLACES = ("names", "values", "missing", "is_short")
 
 #: Draws the lines of the panel of a number, which has as much room as a figure of that size has.
 _Draw: TypeAlias = "Callable[[Axes, int, tuple[float, float]], None]"
@@ -53,6 +57,29 @@ def panels_over(data: Spread, values: Sequence[str], lines_title: str) -> Spread
     by, names = data.by[:-1], data.by[-1:]
     more: Any = {"panels": panels, "panels_by": names, "by": by, "lines_title": lines_title}
     return replace(data, groups=(), **more)
+
+
+def in_rows(data: Spread, rows: int) -> Spread:
+    """Return a figure of boxes whose places stand in so many rows, each with as many of them."""
+    names = list(data.categories or ())
+    in_row = math.ceil(len(names) / rows)
+    panels = []
+    for first in range(0, len(names), in_row):
+        some = names[first : first + in_row]
+        groups = []
+        for group in data.groups:
+            chosen = [n for n, x in enumerate(group.x) if first <= x < first + in_row]
+            own: Any = {name: [getattr(group, name)[n] for n in chosen] for name in _AT_PLACES}
+            groups.append(replace(group, **own, x=[group.x[n] - first for n in chosen]))
+        # A row that is not full has boxes as wide as those of the others.
+        rest = [""] * (in_row - len(some))
+        panels.append(replace(data, groups=groups, categories=[*some, *rest]))
+    return replace(data, panels=panels)
+
+
+def is_in_rows(data: Spread) -> bool:
+    """Whether the panels are rows of one (`in_rows`)."""
+    return bool(data.panels) and not data.panels_by
 
 
 def _within(group: Group, labels: set[str]) -> Group:
@@ -93,8 +120,12 @@ def panels_figure(
     """
     # Each row has the values of the last column, if several have panels.
     in_row = len({one.of[-1] for one in data.panels}) if len(data.panels_by) > 1 else 0
+    if is_in_rows(data):
+        in_row, own_x = 1, True
     with style():
-        grid = Grid.of(data.kind, len(data.panels), size, in_row=in_row, own_x=own_x, own_y=own_y)
+        how: Any = {"in_row": in_row, "own_x": own_x, "own_y": own_y}
+        how["lines"] = max(len(one.groups) for one in data.panels)
+        grid = Grid.of(data.kind, len(data.panels), size, **how)
         limits: list[tuple[float, float]] = []
         for place, (axes, one) in enumerate(zip(grid.panels, data.panels, strict=True)):
             draw(axes, place, grid.panel_in)

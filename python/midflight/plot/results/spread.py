@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from midflight.meant import did_you_mean
 from midflight.plot.common.band_above import make_room_above
+from midflight.plot.common.coincide import same_widths
 from midflight.plot.common.figure import Dress, check_dress, label_axes, write_figure
 from midflight.plot.common.line_looks import (
     line_named_by,
@@ -23,6 +24,7 @@ from midflight.plot.common.place_scale import LINEAR, LOG
 from midflight.plot.common.plain import usual_of_folder
 from midflight.plot.common.style import (
     COLUMN_IN,
+    PAGE_IN,
     SERIES,
     Size,
     check_format,
@@ -68,7 +70,8 @@ from midflight.plot.results.paired import (
     samples_of,
     source_of,
 )
-from midflight.plot.results.panels import panels_figure, panels_over
+from midflight.plot.results.panel_grid import warn_dense
+from midflight.plot.results.panels import in_rows, is_in_rows, panels_figure, panels_over
 from midflight.plot.results.pooled import pooled_words
 from midflight.plot.results.rows import (
     NONE_POOLED,
@@ -89,6 +92,7 @@ from midflight.plot.results.scales import (
     scale_of_places,
 )
 from midflight.plot.results.shares import (
+    LINE_PT,
     draw_shares,
     has_strokes,
     is_wide,
@@ -122,6 +126,7 @@ from midflight.plot.results.spread_marks import (
     schemes_of,
     spread_looks,
     spread_styles,
+    widths_of_means,
 )
 from midflight.plot.results.tables import (
     Columns,
@@ -155,6 +160,8 @@ SPREADS = ("cdf", "box", "interval", "heatmap")
 #: Runs that are left out of changes are counted apart for so many lines.
 _MOST_LOST = 2
 _USUAL_IN = (COLUMN_IN * 1.25, 2.9)
+#: A figure of more boxes is as wide as a page; with more in an inch it has several rows.
+_MANY_BOXES, _MOST_IN_INCH = 24, 10.0
 #: Why an axis of a kind cannot be logarithmic.
 _NAMED: Mapping[str, str] = {
     "box": "boxes stand side by side, however far apart their numbers are",
@@ -519,11 +526,21 @@ def spread_figure(
     detail = _detail(every, cut)
     if data.kind == "heatmap":
         return heatmaps_figure(data, title=title, size=size)
+    usual_in = _USUAL_IN
+    if boxes := _boxes_side_by_side(data):
+        # More boxes have the width of a page, and then more rows, unless the user wants another.
+        usual_in = (PAGE_IN, 2.9) if boxes > _MANY_BOXES else _USUAL_IN
+        width, height = size_in(size, (usual_in[0], 0.0))
+        rows = math.ceil(boxes / (_MOST_IN_INCH * (width - 0.6)))
+        if rows > 1 and height == 0:
+            data = in_rows(data, min(rows, len(data.categories or ())))
+        elif rows > 1:
+            warn_dense(f"{boxes} boxes", width)
     if data.panels:
         scale = xscale if data.kind == "cdf" else yscale
         how: Any = {"title": title, "size": size, "is_asked": scale is not None}
         return _panels_figure(replace(data, detail=detail), logs, cut, **how)
-    width, height = size_in(size, _USUAL_IN)
+    width, height = size_in(size, usual_in)
     with style():
         from matplotlib.figure import Figure
 
@@ -561,6 +578,13 @@ def spread_figure(
     return figure
 
 
+def _boxes_side_by_side(data: Spread) -> int:
+    """How many boxes stand side by side in the only panel of a figure; 0 of another one."""
+    if data.kind != "box" or data.panels or schemes_of(data):
+        return 0
+    return len(data.groups) * len(data.categories or ())
+
+
 def _panels_figure(
     data: Spread,
     logs: Logs,
@@ -585,20 +609,25 @@ def _panels_figure(
     is_share, choice = data.kind == "cdf", chosen_axes()
     has_ends = choice is not None and bool(choice.xlim if is_share else choice.ylim)
     are_changes = any(one.ends for one in groups.values())
-    is_free = not (is_asked or has_ends or are_changes)
+    is_free = not (is_asked or has_ends or are_changes or is_in_rows(data))
     is_log = logs.x.is_log if is_share else logs.y
     has_own = is_free and has_strokes(data.panels, is_log=is_log)
     of_kind = ends_of_boxes if data.kind == "box" else ends_of_means
     drawn_all = replace(of_all, groups=[one for panel in data.panels for one in panel.groups])
     endless: list[tuple[Axes, Sequence[Endless], float]] = []
     entries: dict[str, Any] = {}
+    wide: Mapping[tuple[str, ...], float] = {}
 
     def ends_of(place: int) -> tuple[float, float]:
         """The ends of the axis of values of a panel."""
         if not has_own or not places[place][1]:
             return of_kind(drawn_all, logs)
         one = data.panels[place]
-        return of_kind(one, logs) if logs.y else near_ends(drawn_of(one))
+        if logs.y:
+            return of_kind(one, logs)
+        low, high = near_ends(drawn_of(one))
+        # An interval of what cannot be negative may reach below 0.
+        return (low if min(places[place][1]) < 0 else max(low, 0.0)), high
 
     def draw(axes: Axes, place: int, size_in: tuple[float, float]) -> None:
         one = data.panels[place]
@@ -611,11 +640,15 @@ def _panels_figure(
         if data.kind == "box":
             entries.update(draw_spread_boxes(axes, one, logs, size_in, ends_of(place), styles))
             return
-        shown = None if are_changes else ends_of(place)
-        found = draw_spread_intervals(axes, one, logs, size_in, cut, looks, shown)
+        found = draw_spread_intervals(axes, one, logs, size_in, cut, looks, shown[place], wide)
         endless.append((axes, found, size_in[0]))
         if one.categories is not None:
             name_categories(axes, one.categories, size_in[0])
+
+    shown = [None if are_changes else ends_of(place) for place in range(len(data.panels))]
+    if data.kind == "interval":
+        each = zip(data.panels, shown, strict=True)
+        wide = same_widths([widths_of_means(one, logs, cut, ends) for one, ends in each], LINE_PT)
 
     def finish() -> None:
         # The axes of values have their ends when all panels are drawn.

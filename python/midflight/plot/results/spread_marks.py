@@ -73,6 +73,7 @@ __all__ = [
     "schemes_of",
     "spread_looks",
     "spread_styles",
+    "widths_of_means",
 ]
 
 #: The room above and below a panel of boxes, in inches, about.
@@ -321,6 +322,21 @@ def _joined_means(group: Group) -> list[float]:
     return [math.nan if short else mean for short, (mean, *_) in each]
 
 
+def widths_of_means(
+    data: Spread, logs: Logs, cut: tuple[float, float] | None, shown: _Ends | None
+) -> list[tuple[tuple[str, ...], float]]:
+    """Return the lines of means in axes with these ends, if they are not those of this figure
+    alone, by their values of the columns that tell them apart, and their widths in points.
+    """
+    keys = [tuple(one.key) for one in data.groups]
+    if data.categories is not None:
+        return [(key, LINE_PT) for key in keys]
+    values = shown or _ends_of_values(data, logs, cut)
+    means = [(group.x, _joined_means(group)) for group in data.groups]
+    widths = widths_of_joined(means, values, LINE_PT, scale_x=logs.x, log_y=logs.y)
+    return [*zip(keys, widths, strict=True)]
+
+
 def draw_spread_intervals(
     axes: Axes,
     data: Spread,
@@ -329,10 +345,11 @@ def draw_spread_intervals(
     cut: tuple[float, float] | None,
     looks: Mapping[tuple[str, ...], Look] | None = None,
     shown: _Ends | None = None,
+    widths_pt: Mapping[tuple[str, ...], float] | None = None,
 ) -> list[Endless]:
-    """Draw means and intervals in axes of a size, with the looks of lines by their values of the
-    columns that tell them apart, and the ends of an axis of means that are `shown`, if these are
-    not those of this figure alone; return the intervals for `draw_endless`.
+    """Draw means and intervals in axes of a size, with the looks and the widths of lines by their
+    values of the columns that tell them apart, and the ends of an axis of means that are `shown`,
+    if these are not those of this figure alone; return the intervals for `draw_endless`.
     """
     has_numbers = data.categories is None
     has_negative = False
@@ -344,10 +361,11 @@ def draw_spread_intervals(
     bands = takes_bands(most_places, has_names=not has_numbers)
     # Means over numbers stand at their number, or a little aside; means over names side by side.
     if has_numbers:
-        values = _ends_of_values(data, logs, cut)
+        values = shown or _ends_of_values(data, logs, cut)
         whiskers = _whiskers(data, logs, size_in, values, bands=bands)
-        means = [(group.x, _joined_means(group)) for group in data.groups]
-        widths = widths_of_joined(means, values, LINE_PT, scale_x=logs.x, log_y=logs.y)
+        widths = [width for _, width in widths_of_means(data, logs, cut, shown)]
+        if widths_pt is not None:
+            widths = [widths_pt[tuple(one.key)] for one in data.groups]
     else:
         step = 0.64 * _step(data) / (1 if schemes_of(data) else max(1, len(data.groups)))
         apart = side_by_side_at_names(step, len(data.categories or ()), size_in[0])
