@@ -12,7 +12,7 @@ from typing import Any, Literal
 import pytest
 
 import midflight
-from midflight import MidflightError, Plan, Scenario
+from midflight import Flow, Handoff, Link, MidflightError, Plan, Scenario
 from midflight.cli import main
 from midflight.explain import CHOICES, Step, chain, explain
 from midflight.explain.divergence import compare
@@ -576,3 +576,30 @@ def test_a_video_that_stands_still_is_explained_by_its_request(tmp_path: Path) -
     assert [step.text.split(":")[0] for step in timers] == ["`movie-requests`"]
     assert all(step.row is None for step in timers)
     assert "the handoff from `wifi` to `lte` began" in texts[-1]
+
+
+def test_an_instant_at_which_nothing_can_pass_is_told(tmp_path: Path) -> None:
+    """What the sender did last before it may be long ago."""
+    rows = [
+        "time_s,rate_mbps,delay_ms",
+        *(f"{at},{0 if 6 <= at < 12 else 8},20" for at in range(20)),
+    ]
+    (tmp_path / "drive.csv").write_text("\n".join(rows))
+    cell = Link(trace=str(tmp_path / "drive.csv"), queue="50 packets")
+    one = Scenario(links={"cell": cell}, flows={"dl": Flow()}, end="20 s").plan()
+    found = explain(one, at_ns=11_000_000_000)
+    assert found is not None
+    outage = "At 11 s the recording of `cell` had no rate from 6 s to 12 s; packets waited."
+    assert found.remark == outage
+    assert found.why_chosen.startswith("the last turning point, after which nothing happened until")
+    assert found.chosen.time_ns < 10_900_000_000
+    passing = explain(one, at_ns=15_000_000_000)
+    assert passing is not None
+    assert "no rate" not in passing.remark
+    links = {"wifi": Link(preset="wifi"), "lte": Link(preset="lte")}
+    gap = [Handoff(at="2 s", to="lte", gap="500 ms")]
+    two = Scenario(links=links, flows={"dl": Flow()}, handoffs=gap, end="4 s").plan()
+    for at_ms, is_gap in ((1999, False), (2250, True), (2500, False)):
+        found = explain(two, at_ns=at_ms * 1_000_000)
+        assert found is not None
+        assert found.remark.startswith(f"At {at_ms / 1000:g} s there was no link") == is_gap

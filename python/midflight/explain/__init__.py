@@ -182,7 +182,7 @@ class Explanation:
     digest: str
     #: When the run was over, if that is known.
     ended_ns: int | None = None
-    #: A sentence on the instant, if nothing relevant happened near it.
+    #: A sentence on the instant, if nothing could pass then, or nothing relevant happened near it.
     remark: str = ""
     #: The causes of a stall in a sentence, if they are known.
     in_short: str = ""
@@ -247,9 +247,26 @@ def explain(
                 # Each of the routine steps before it tells less than that.
                 remark = f"{said} Nothing else notable happened just before {when(at_ns)}."
                 explanation = replace(explanation, steps=explanation.steps[:ROUTINE_STEPS])
+        if find is None and (closed := closed_path(history, at_ns)):
+            # What the sender does then has this reason.
+            remark = f"{closed} {remark}".rstrip()
         return replace(explanation, ended_ns=ended_ns, remark=remark)
 
     return widening(look)
+
+
+def closed_path(history: History, at_ns: int) -> str:
+    """Return that nothing can pass at an instant, as there is no link, or the recording of the link
+    in use has no rate; "" if something can.
+    """
+    for one in history.outages_within(at_ns, at_ns):
+        return f"At {when(at_ns)} {outage_text(one)}."
+    flow = next(one for one in history.setup.flows if one["name"] == history.flow)
+    for change in history.setup.path_changes if flow["moves"] else ():
+        begin_ns, end_ns = change["at_ns"], change["make_ns"]
+        if change["breaks"] and begin_ns <= at_ns < end_ns:
+            return f"At {when(at_ns)} there was no link, from {when(begin_ns)} to {when(end_ns)}."
+    return ""
 
 
 def limit_near(
@@ -281,7 +298,7 @@ def limit_near(
             said = limit_at(Flowing(run, flow, path, still, is_alone), span, at_ns)
             if said is not None:
                 # The finding comes first, and its details are for reports.
-                first, on = said.finding, said.when_on(words.partition(", ")[2])
+                first, on = said.finding, said.when_on(words)
                 return f"{first[0].upper()}{first[1:]} ({on})."
     return ""
 
@@ -469,6 +486,8 @@ def choose(history: History, at_ns: int) -> tuple[Row, str] | None:
             best = min(together, key=lambda row: rank(history, row, names) or 0)
             others = len(together) - 1
             why = f"the last {words} in the 0.1 s up to {clock(at_ns)}"
+            if last_ns < at_ns - LOOK_BACK_NS:
+                why = f"the last {words}, after which nothing happened until {clock(at_ns)}"
             if others:
                 why += f", and of the {others + 1} at that instant the most significant"
             return best, why

@@ -29,7 +29,7 @@ class FlowEvents(NamedTuple):
     """The events of a flow: when its segments arrived, which, over which last link, when these
     copies were sent, and their bits on the wire, with headers; timeouts and retransmissions; when
     new segments were sent, and which; when packets of data were lost, by cause; when the sender
-    took samples of the round trip, and these.
+    took samples of the round trip, and these; and whether it paced them.
     """
 
     arrived_ns: Integers
@@ -45,6 +45,7 @@ class FlowEvents(NamedTuple):
     has_paths: bool
     sampled_ns: Integers
     trips_ns: NDArray[np.float64]
+    is_paced: bool = False
 
     def bits_of(self, passing: Passing) -> float:
         """What arrived of that which passed the link in use, with headers."""
@@ -132,7 +133,7 @@ class RunEvents:
 
 
 def _events(setup: Setup, flow: str) -> FlowEvents:
-    only = ["rcv", "drop", "send", "rexmit", "rto", "rtt_sample", *_PATHS]
+    only = ["rcv", "drop", "send", "rexmit", "rto", "rtt_sample", "pacing_rate", *_PATHS]
     trace = setup.trace(flow=flow, only=only)
     events = np.array(trace.column("event"))
     time = np.asarray(trace.numpy("time_ns"), np.int64)
@@ -153,4 +154,5 @@ def _events(setup: Setup, flow: str) -> FlowEvents:
         bool(np.isin(events, _PATHS).any()),
         time[events == "rtt_sample"],
         NS_PER_S * np.asarray(trace.numpy("value"), np.float64)[events == "rtt_sample"],
+        bool((np.asarray(trace.numpy("value"), np.float64)[events == "pacing_rate"] > 0).any()),
     )

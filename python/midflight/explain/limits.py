@@ -244,7 +244,7 @@ def _limit(of: Flowing, spans: Sequence[Span]) -> Limit | None:
         return None
     of_link = f"{links} could carry {could_bps / 1e6:.3g} Mbit/s"
     grows = (np.diff(cwnd) >= 0).all() and int(np.argmax(cwnd)) > len(cwnd) // 2
-    if not sum(lost.values()) and grows and (cwnd < threshold).all() and not _is_paced(info):
+    if not sum(lost.values()) and grows and (cwnd < threshold).all() and not _is_paced(run, flow):
         if length < _LEAST_TRIPS * float(np.nanmean(trip)):
             return None
         return Limit(
@@ -329,9 +329,14 @@ class _Samples(NamedTuple):
         return bool(known and np.isfinite(self.trip_ns).any())
 
 
-def _is_paced(info: Mapping[str, Any]) -> bool:
-    """Whether the pace of a flow keeps its flight below its window, as that of BBR does."""
-    return "bbr" in info["scheme"].lower()
+def _is_paced(run: RunEvents, flow: str) -> bool:
+    """Whether the pace of a flow keeps its flight below its window, as that of BBR does: its
+    controller gave a rate. Of a stack that does not report its rates only the name tells it.
+    """
+    info = run.flows[flow]
+    if info["stack"] != "midflight":
+        return "bbr" in str(info["scheme"]).lower()
+    return run.of(flow).is_paced
 
 
 def _flows_from(run: RunEvents, flow: str, span: tuple[int, int], path: PathSamples) -> int:
@@ -348,8 +353,7 @@ def held_by_receiver(
     """Return when the receiver's window was the limit of what was in flight, on each link that a
     flow used for long between two instants; also on one that is full.
     """
-    info = run.flows[flow]
-    if not _is_bulk(info) or _is_paced(info):
+    if not _is_bulk(run.flows[flow]):
         return []
     each = (_held_on(run, flow, [within], path) for _, within in long_uses(path, span))
     return [one for one in each if one is not None]
@@ -362,9 +366,9 @@ def _held_on(run: RunEvents, flow: str, spans: Sequence[Span], path: PathSamples
     sampled = _Samples.of(path, flow, spans)
     # Its events need another run, which few flows are worth.
     has_room = sampled.flight <= _UNFILLED * sampled.cwnd
-    if not sampled.are_known or np.mean(has_room) < _LEAST_HELD or _is_paced(run.flows[flow]):
+    if not sampled.are_known or np.mean(has_room) < _LEAST_HELD:
         return None
-    if run.of(flow).has_paths:
+    if _is_paced(run, flow) or run.of(flow).has_paths:
         return None
     first = _flows_from(run, flow, spans[0], path), spans[0][1]
     sampled = _Samples.of(path, flow, [first, *spans[1:]])
@@ -494,10 +498,8 @@ def long_uses(path: PathSamples, span: Span, least: float = _LONG) -> list[tuple
     long = [one for one in used if one[1] - one[0] >= least * (span[1] - span[0])]
     found = []
     for begin, end, name in long or [max(used, key=lambda one: one[1] - one[0])]:
-        # A flow may open long after the start of the run.
-        part, length = (f"{(b - a) / 1e9:.3g} s" for a, b in ((begin, end), span))
         on = f"from {to_ms(begin)} to {to_ms(end)} on {link_text(name)}"
-        found.append((f"for {part} of its {length}, {on}", (begin, end)))
+        found.append((on, (begin, end)))
     return found
 
 
