@@ -289,6 +289,7 @@ def report_html(outcome: Outcome | Mapping[str, Outcome], *, command: str = "") 
             settings=scenario.get("set", {}),
             results=headed(result_table),
             workloads=workloads,
+            only_objects=[*kinds] == ["objects"],
             measures={name: measure_words(name) for name in workloads},
             late=late,
             became=became,
@@ -422,10 +423,13 @@ def watched(
     with_one = {row.get("workload") for row in rows(outcome.flows) if row["flow"] in names}
     own = [kind for kind, workload in OF_APPLICATIONS.items() if workload in with_one]
     kinds = ("throughput", *own, "queue", *(["delay"] if has_delays else []))
+    # Each page has a panel; throughputs and queues would be as many again.
+    is_of_pages = own == ["objects"] and plans is not None and len(plans) > 1
+    shown = own if is_of_pages else kinds
     source = plans if plans is not None and len(plans) > 1 else outcome.plan
     # An only flow has the name of its scheme, as in figures.
     is_only = len(names) == 1 and len({row["flow"] for row in rows(outcome.flows)}) == 1
-    return watch(source, flows=() if is_only else names[: len(SERIES)], kinds=kinds), kinds
+    return watch(source, flows=() if is_only else names[: len(SERIES)], kinds=kinds), shown
 
 
 def late_lines(outcomes: Sequence[Outcome], runs: Sequence[WatchedRun]) -> list[str]:

@@ -236,10 +236,11 @@ def test_the_objects_of_each_line_have_a_panel() -> None:
     figure = figure_of(plot_over_time, "web-page", ["objects", "throughput"], **how)
     first, second, rate = (axes for axes in figure.axes if axes.get_ylabel())
     assert [one.get_title("left") for one in (first, second, rate)] == [
-        "sack (CUBIC)",
-        schemes[1],
+        "sack (CUBIC): page in 2.60 s",
+        "bbr-linux: page in 2.30 s",
         "",
     ]
+    assert first.get_title("right") == "bars: request until read"
     assert first.get_ylabel() == second.get_ylabel() != rate.get_ylabel()
     for axes in (first, second):
         heights = [one.get_height() for one in axes.patches if isinstance(one, Rectangle)]

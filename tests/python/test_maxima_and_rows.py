@@ -15,12 +15,16 @@ from midflight import Flow, Link, Scenario
 from midflight.cli import main
 from midflight.plot import figure_of, plot_over_time
 from midflight.plot.common.line_looks import look_of
+from midflight.plot.over_time.applications import spans_of_segments
 from midflight.plot.over_time.curves import Curve, Panel, Peak
+from midflight.plot.over_time.history import plan_of
+from midflight.plot.over_time.marks import EVENTS
 from midflight.plot.over_time.panel_scales import CUT, mark_cut_lines, peak_words, with_peaks
 from midflight.plot.over_time.panels import over_time_figure, panel_rows, shown_panels
 from midflight.plot.over_time.room import Room
 from midflight.plot.over_time.stalls import without_short_stalls
 from midflight.plot.over_time.watched import WatchedRun, watch
+from midflight.plot.usual import usual_kinds
 
 
 def _panel_of(axes_of: list[Axes], what: str) -> Axes:
@@ -124,11 +128,19 @@ def test_means_of_a_video_have_whole_segments(segment: str) -> None:
     source = Scenario.read("video-tunnel", sets={"set.video_segment": segment})
     runs = watch(source, kinds=["throughput"], schemes=["sack", "bbr-linux"])
     _, (panel,) = shown_panels(runs, ["throughput"])
-    length = float(segment.removesuffix(" s"))
-    assert panel.detail == f"means of {length:g} s"
-    for one in (one for one in panel.curves if one.draw == "steps"):
+    assert panel.detail == "means per segment"
+    for run, one in zip(runs, (one for one in panel.curves if one.draw == "steps"), strict=True):
         steady = one.value[(one.time_s > 75) & (one.time_s < 95)]
-        assert steady.max() < 1.2 * steady.min()
+        assert steady.max() < 1.01 * steady.min()
+        # Each begins with its request, and the last one is as long as the others.
+        requested, read = spans_of_segments(run.flows[0])
+        assert np.isin(requested[1:], one.time_s).all()
+        last = one.time_s[(one.time_s > requested[-1]) & (one.value == 0)][0]
+        assert last == pytest.approx(requested[-1] + float(segment.removesuffix(" s")))
+        # All that arrived is in them.
+        mbit = 8e-6 * run.flows[0].sizes("rcv").sum()
+        assert (one.value[:-1] * np.diff(one.time_s)).sum() == pytest.approx(mbit, rel=1e-3)
+        assert read[-1] < last
     # Much shorter ones show when it loads.
     _, (panel,) = shown_panels(runs, ["throughput"], 70.0, 90.0)
     assert panel.detail == "means of 0.1 s"
@@ -152,11 +164,12 @@ def test_rows_of_marks_of_flows_of_a_scheme_are_told_apart() -> None:
         assert [one.get_marker() for one in beside] == [one.marker for one in looks]
         heights = [float(one.get_ydata()[0]) for one in beside]
         assert heights == sorted(heights, reverse=True)
-        crosses = [
+        # Those of many packets are larger, and lines of their own.
+        crosses = {
             (one.get_markeredgecolor(), float(one.get_ydata()[0]))
             for one in axes.lines
             if one.get_marker() == "x" and len(one.get_xdata())
-        ]
+        }
         colours = [one.colour for one in looks]
         assert sorted(crosses) == sorted(zip(colours, heights, strict=True))
         (legend,) = figure.legends
@@ -210,7 +223,7 @@ def test_the_band_of_a_queue_has_each_packet_of_a_call() -> None:
     runs = watch(Scenario.read("call-handoff"), kinds=["queue", "throughput"])
     window, panels = shown_panels(runs, ["queue"])
     axes = _panel_of(over_time_figure(runs, panels, window).axes, "Queue")
-    assert axes.get_title("right").endswith("band: smallest to largest")
+    assert "band: smallest to largest" in axes.get_title("right")
     (lte,) = (one for one in panels[0].curves if one.draw == "queue" and one.link == "lte")
     assert lte.high is not None
     late = (lte.time_s > 9) & (lte.time_s < 9.9)
@@ -321,3 +334,63 @@ def test_a_value_above_lines_is_read() -> None:
     first, second = (one.get_window_extent() for one in marked(1.0, 60.0, 58.0))
     assert second.x1 < first.x0
     assert second.y0 == pytest.approx(first.y0, abs=1)
+
+
+def test_marks_of_a_row_are_larger_where_they_are_of_more() -> None:
+    """A full queue drops many packets at a time, and a link that breaks a window."""
+    how: Any = {"schemes": ["sack"], "kinds": ["queue"]}
+    runs = watch(Scenario.read("wifi-to-lte"), **how)
+    window, panels = shown_panels(runs, ["queue"])
+    axes = _panel_of(over_time_figure(runs, panels, window).axes, "Queue")
+    assert axes.get_title("right").endswith("larger marks: more")
+    crosses = [one for one in axes.lines if one.get_marker() == "x" and len(one.get_xdata())]
+    sizes = [one.get_markersize() for one in crosses]
+    assert len(set(sizes)) == len(sizes)
+    assert max(sizes) <= 1.8 * EVENTS["full"].size
+
+
+@pytest.mark.parametrize(
+    ("schemes", "words"),
+    [
+        (["sack"], ""),
+        (["freeze"], "all 5 timeouts spurious"),
+        (["sack", "freeze"], "spurious timeouts: freeze 5"),
+    ],
+)
+def test_spurious_timeouts_are_counted(schemes: list[str], words: str) -> None:
+    """Nobody sees which of the small marks, some of which are not drawn, are hollow."""
+    figure = figure_of(plot_over_time, "video-tunnel", ["throughput"], schemes=schemes)
+    said = _panel_of(figure.axes, "Throughput").get_title("right")
+    assert ("spurious" in said) == bool(words)
+    assert said.endswith(words)
+
+
+def test_the_longest_sample_has_its_arrowhead_when_it_is() -> None:
+    """In the middle of its interval it would stand before the handoff, or long after it."""
+    runs = watch("wifi-to-lte", kinds=["rtt"], schemes=["sack", "freeze"])
+    _, (panel,) = shown_panels(runs, ["rtt"])
+    for peak in with_peaks(panel).peaks:
+        flow = next(
+            run.flows[0]
+            for run in runs
+            if run.looks[0] == peak.look and run.labels[0] == peak.label
+        )
+        values = flow.values("rtt_sample")
+        assert peak.time_s == flow.times("rtt_sample")[values.argmax()] / 1e9
+        assert peak.value == pytest.approx(1e3 * values.max())
+
+
+def test_pages_of_several_senders_have_a_panel_each_and_no_others() -> None:
+    """Their throughputs and queues would be as many panels again."""
+    source = Scenario.read("web-page")
+    plan = plan_of(source)
+    assert [*usual_kinds(plan)] == ["throughput", "objects", "queue"]
+    assert [*usual_kinds(plan, are_several=True)] == ["objects"]
+    figure = figure_of(plot_over_time, source, ["objects"], schemes=["sack", "a3"])
+    titles = [axes.get_title("left") for axes in figure.axes if axes.get_ylabel()]
+    flows = [source.but({"flows.page.scheme": one}).run().flows for one in ("sack", "a3")]
+    times = [float(one.numpy("load_ns")[0]) / 1e9 for one in flows]
+    assert titles == [
+        f"{name}: page in {time:.2f} s"
+        for name, time in zip(("sack (CUBIC)", "a3"), times, strict=True)
+    ]

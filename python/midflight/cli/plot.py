@@ -97,8 +97,8 @@ def plot(
             "throughput, rates, queue, delay, rtt, cwnd, pipe, sequence, and of workloads "
             "bitrate, buffer, frames, objects. For results: median, cdf, box, interval or "
             "heatmap.  [default: both; of a video throughput,bitrate,buffer; of a call or a web "
-            "page throughput, its own and queue; of a link that follows a recording "
-            "throughput,queue,delay; of results median]",
+            "page throughput, its own and queue, of pages of several schemes objects; of a link "
+            "that follows a recording throughput,queue,delay; of results median]",
         ),
     ] = None,
     schemes: Annotated[
@@ -447,7 +447,11 @@ def plot(
         kinds_of(asked_kinds)
     all_sets = with_shorthands(sets, profile)
     shown_run: Any = read_asked(source, all_sets, policies, study=study, figure=figure, job=job)
-    usual = ["both"] if segments else [*usual_kinds(shown_run, flows)]
+    usual = (
+        ["both"]
+        if segments
+        else [*usual_kinds(shown_run, flows, are_several=len(schemes or ()) > 1 or bool(axes))]
+    )
     kinds = kinds_of(asked_kinds or usual)
     over_time, is_cdf = kinds[0] in OVER_TIME, kinds[0] == DELAY_CDF
     if (over_time or is_cdf) and segments is not None:

@@ -295,10 +295,13 @@ def after_handoff(columns: Columns, value: str | None, phase: int | None) -> Col
     return only_rows(columns, (row for row, _ in found.values()))
 
 
-def usual_kinds(source: object, flows: Sequence[str] = ()) -> Sequence[str]:
+def usual_kinds(
+    source: object, flows: Sequence[str] = (), *, are_several: bool = False
+) -> Sequence[str]:
     """Return the kinds of the figure of a run, or of several by their names: what a video, a call
     or a page of all flows, or of these, shows its users; panels over time if a link follows a
-    recording, which is too long for a figure of segments; or else that.
+    recording, which is too long for a figure of segments; or else that. Pages that `are_several`,
+    each with a panel, have no other panels.
     """
     from midflight.plot.over_time.applications import OF_APPLICATIONS
     from midflight.plot.over_time.history import flow_key
@@ -312,6 +315,8 @@ def usual_kinds(source: object, flows: Sequence[str] = ()) -> Sequence[str]:
         keys = [key for flow in flows if (key := flow_key(defined, flow)) is not None]
         workloads |= {defined[key].get("workload") for key in keys or defined}
     own = [kind for kind, workload in OF_APPLICATIONS.items() if workload in workloads]
+    if own == ["objects"] and (are_several or isinstance(source, Mapping)):
+        return own
     if own:
         # A fourth panel would make those of a video lower.
         return "throughput", *own, *(["queue"] if len(own) == 1 else [])

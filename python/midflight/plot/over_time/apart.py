@@ -46,6 +46,7 @@ def line_by_line(
         detail = "" if found else panel.detail
         alike = [labelled(name) for name, other in same.items() if other == label]
         line = ", ".join([labelled(label), *alike]) + " (the same)" * bool(alike)
+        line = ": ".join(filter(None, (line, panel.said_of.get(look, ""))))
         found.append(replace(panel, curves=mine, detail=detail, line=line, peaks=peaks, of=panel))
     return found if len(found) > 1 else [panel]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,18 @@ from midflight.plot.over_time.applications import (
     stalls_of,
 )
 from midflight.plot.over_time.bins import bin_edges
-from midflight.plot.over_time.curves import Curve, Panel, WatchedRun, each_line, held_in, inside
+from midflight.plot.over_time.curves import (
+    Curve,
+    Panel,
+    Values,
+    WatchedRun,
+    each_line,
+    held_in,
+    inside,
+    is_alone,
+)
 from midflight.plot.over_time.history import NS_PER_S, History
-from midflight.plot.over_time.marks import EVENTS, PLAYBACK
+from midflight.plot.over_time.marks import EVENTS, PLAYBACK, TIMEOUTS, timeouts
 from midflight.plot.over_time.timed import Times, lines_of, unit_of
 
 __all__ = ["bitrate_panel", "buffer_panel", "frames_panel", "objects_panel"]
@@ -152,13 +162,15 @@ def frames_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interv
 def objects_panel(
     runs: Sequence[WatchedRun], window: tuple[float, float], interval: float
 ) -> Panel:
-    """The objects of pages, from request to last byte."""
+    """The objects of pages, from request to last byte, with the timeouts at those under way."""
     del interval
     curves = []
+    said_of = {}
     for run, flow, how in _lines(runs, "objects"):
         numbers, begins, ends = objects_of(flow)
         end_s = max(run.end_ns, flow.end_ns) / NS_PER_S
         until = np.where(np.isnan(ends), end_s, ends)
+        said_of[how["look"]] = _page_words(flow, ends)
         seen = (until >= window[0]) & (begins <= window[1])
         low, high = np.maximum(begins[seen], window[0]), np.minimum(until[seen], window[1])
         if len(low):
@@ -169,4 +181,32 @@ def objects_panel(
         if lost.any():
             aux = {**how, "label": EVENTS["unread"].label}
             curves.append(Curve(draw="unread", time_s=until[lost], value=numbers[lost], **aux))
-    return Panel("objects", "Object, from its\nrequest until read", "number", curves)
+        line = Curve(draw="steps", time_s=begins, value=numbers, **how)
+        for one in timeouts(flow, line, window, alone=is_alone(runs)):
+            # The first one that is under way waits for it.
+            under_way = [np.flatnonzero((begins <= at) & (at < until)) for at in one.time_s]
+            at = [
+                numbers[own[0]] if len(own) else value
+                for own, value in zip(under_way, one.value, strict=True)
+            ]
+            curves.append(replace(one, value=np.array(at), in_row=False))
+    said = next(iter(said_of.values())) if len(said_of) == 1 else ""
+    has_timeouts = any(one.draw in TIMEOUTS for one in curves)
+    is_first = "timeouts: of the first connection" * (has_timeouts and _has_more(runs))
+    detail = "; ".join(filter(None, ("bars: request until read", said, is_first)))
+    return Panel("objects", "Object", "number", curves, detail, said_of=said_of)
+
+
+def _has_more(runs: Sequence[WatchedRun]) -> bool:
+    """Whether a page has several connections, of which the first one has its events."""
+    names = {one["name"] for run in runs for one in run.setup.flows}
+    shown = {flow.flow for run in runs for flow in run.flows}
+    return any(f"{name.removesuffix('-c0')}-c1" in names for name in shown)
+
+
+def _page_words(flow: History, ends: Values) -> str:
+    """How long a page took, from the opening of its flow on, or how much of it was read."""
+    if np.isnan(ends).any() or not len(flow.times("done")):
+        return f"{np.count_nonzero(~np.isnan(ends)):,} objects by the end"
+    took_s = f"{float(ends.max()) - flow.begin_ns / NS_PER_S:#.3g}".removesuffix(".")
+    return f"page in {took_s} s"

@@ -34,6 +34,7 @@ __all__ = [
     "has_events",
     "objects_of",
     "segments_of",
+    "spans_of_segments",
     "stalls_of",
     "wanted_of",
 ]
@@ -60,6 +61,14 @@ def bitrate_of(flow: History) -> tuple[Values, Values]:
     is_read = len(read) == len(at)
     end = read[-1] if is_read else flow.end_ns / NS_PER_S
     return np.append(at, max(at[-1], end)), np.append(rate, rate[-1])
+
+
+def spans_of_segments(flow: History) -> tuple[Values, Values]:
+    """Return when the segments of a video are requested, and when they have been read, in seconds;
+    none of another flow.
+    """
+    read = flow.times("segment") / NS_PER_S
+    return (flow.times("request") / NS_PER_S if len(read) else read), read
 
 
 def buffer_of(flow: History) -> tuple[Values, Values]:

@@ -12,6 +12,7 @@ from midflight.plot.over_time.curves import Values
 __all__ = [
     "LEAST_SHARE",
     "Places",
+    "at_instants",
     "bin_edges",
     "places_in",
     "stepped",
@@ -101,6 +102,20 @@ def with_whole_bursts(
                     behind = np.concatenate([[(end + behind[0]) / 2], behind])
         edges = np.concatenate([edges[edges <= begin], [end], behind])
     return edges
+
+
+def at_instants(edges: Values, at: Values, cuts: Sequence[float], interval: float) -> Values:
+    """Return edges of intervals that begin `at` these instants, at `cuts`, and at the ends of
+    `edges`, such as those of the segments of a video; of a grid they would have parts of two. Long
+    intervals have the edges that they had, but for those that are near their ends.
+    """
+    inside = at[(at > edges[0]) & (at < edges[-1])]
+    kept = np.isin(edges, [edges[0], edges[-1], *cuts])
+    found: Values = np.unique(np.concatenate([edges[kept], inside]))
+    place = np.searchsorted(found, edges)
+    before, behind = found[np.maximum(place - 1, 0)], found[np.minimum(place, len(found) - 1)]
+    is_far = np.minimum(edges - before, behind - edges) >= LEAST_SHARE * interval
+    return np.union1d(found, edges[is_far & (behind - before > _MOST_SHARE * interval)])
 
 
 def _groups(cuts: Sequence[float], least: float) -> Iterator[list[float]]:

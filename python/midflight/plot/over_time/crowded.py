@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from midflight.plot.over_time.curves import Curve, Draw, Panel, Values
 from midflight.plot.over_time.marks import EVENTS, GROUPS, STALL, TIMEOUTS
 from midflight.plot.over_time.room import Room
 
-__all__ = ["MOST_ROWS", "with_room", "without_many", "without_overlaps"]
+__all__ = ["MOST_ROWS", "spurious_words", "with_room", "without_many", "without_overlaps"]
 
 #: How far apart marks in a row are at least, in sizes of their kind.
 _APART = 1.2
@@ -39,7 +40,7 @@ _OF_SEQUENCE: Mapping[Draw, str] = {
 def without_overlaps(panel: Panel, room: Room) -> Panel:
     """Return a panel whose rows of marks, and a sequence of several lines, have one of the marks of
     a kind that would cover each other. How many there are stands beside the row; of timeouts only
-    if those of some line are not told apart.
+    if those of some line are not told apart. Each mark of a row knows how many it is of.
     """
     are_crowded = any(_are_crowded(panel, one.look, room) for one in panel.curves)
     curves = []
@@ -52,9 +53,26 @@ def without_overlaps(panel: Panel, room: Room) -> Panel:
             kept = _apart(one.time_s, _APART * EVENTS[one.draw].size * room.point_s)
             is_counted = one.in_row and (not is_timeout or are_crowded)
             count = len(one.time_s) if is_counted else 0
-            one = replace(one, time_s=one.time_s[kept], value=one.value[kept], events=count)
+            each = np.diff([*kept, len(one.time_s)]) if one.in_row else None
+            some: Any = {"time_s": one.time_s[kept], "value": one.value[kept]}
+            one = replace(one, events=count, each=each, **some)
         curves.append(one)
     return replace(panel, curves=curves)
+
+
+def spurious_words(panel: Panel, names: Mapping[int, str]) -> str:
+    """Return how many of the timeouts that a panel marks are spurious, of several lines for each of
+    them, by its look in `names`; "" of none: of marks that cover each other one is drawn, and of
+    small ones nobody sees which are hollow.
+    """
+    marks = [one for one in panel.curves if one.in_row and one.draw in TIMEOUTS]
+    spurious = [one for one in marks if one.draw == "spurious"]
+    count, total = (sum(len(one.time_s) for one in each) for each in (spurious, marks))
+    if not count or total == 1:
+        return ""
+    if panel.line or all(one.look is None for one in marks):
+        return f"{f'{count:,} of' if count < total else 'all'} {total:,} timeouts spurious"
+    return f"spurious timeouts: {_of_each(spurious, names)}"
 
 
 def _are_crowded(panel: Panel, look: int | None, room: Room) -> bool:

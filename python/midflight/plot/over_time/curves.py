@@ -40,8 +40,9 @@ __all__ = [
     "time_unit",
 ]
 
-#: A panel of one of several lines is so many times as high as others.
-_HIGH = 0.6
+#: A panel of one of several lines is so many times as high as others, and one of bars, which has no
+#: values to be read.
+_HIGH, _HIGH_OF_BARS = 0.6, 0.4
 #: Links whose queues are shown.
 _MOST_LINKS = 4
 
@@ -89,14 +90,17 @@ class Curve:
     low: Values | None = None
     high: Values | None = None
     most: Values | None = None
+    #: When these are, if they are of intervals.
+    most_s: Values | None = None
     #: Whether its steps are means or medians over intervals.
     of_intervals: bool = False
     #: The times and values that those of a rate are means of.
     exact: tuple[Values, Values] | None = None
     #: Whether its events stand in a row above the lines.
     in_row: bool = False
-    #: How many events its marks are of, if that is said beside their row.
+    #: How many events its marks are of, if that is said beside their row, and each of these marks.
     events: int = 0
+    each: NDArray[np.int64] | None = None
     #: Its quantity, where a panel has several quantities of a line: the legend explains its mark in
     #: grey, and the colour identifies the line.
     quantity: str = ""
@@ -142,6 +146,8 @@ class Panel:
     #: them, whose axis it has.
     line: str = ""
     of: Panel | None = None
+    #: What is said of each line, by its look.
+    said_of: Mapping[int, str] = field(default_factory=dict)
     #: Of times that packets take: the longest one of each line, the longest one of all first.
     peaks: Sequence[Peak] = ()
     #: Where its axis begins if that is logarithmic, by the scale that is asked for (`least_of`).
@@ -152,7 +158,9 @@ class Panel:
     @property
     def high(self) -> float:
         """How many times as high as others it is."""
-        return _HIGH if self.line else 1.0
+        if not self.line:
+            return 1.0
+        return _HIGH_OF_BARS if any(one.draw == "bars" for one in self.curves) else _HIGH
 
 
 class Stretch(NamedTuple):

@@ -42,9 +42,9 @@ _MOST_FIT = 0.9
 #: However long a round trip is, a figure has so many intervals.
 LEAST_INTERVALS = 8
 #: Of a video's segment an interval of means has so much at the most, or whole ones.
-_MOST_OF_SEGMENT = 0.1
-#: Narrower segments have no means of parts of them, in inches.
-_LEAST_SEGMENT_IN = 0.18
+_MOST_OF_SEGMENT = 0.25
+#: Narrower segments have no means of parts of them, in inches; so have narrower cycles of a page.
+_LEAST_SEGMENT_IN, _LEAST_CYCLE_IN = 0.4, 0.18
 #: The means of objects that are requested one after the other, or of whole round trips, are no
 #: fewer than these.
 _LEAST_CYCLES = 8
@@ -92,9 +92,10 @@ def usual_intervals(
     for zoom in zooms:
         usual = _of_links(seen, (window[1] - window[0]) / zoom, width_in * _PER_IN, most)
         shown_s = (min(window[1], longest(runs).end_ns / NS_PER_S) - window[0]) / zoom
-        narrow_s = _LEAST_SEGMENT_IN / width_in * shown_s
-        usual = _of_whole_segments(segments, usual, narrow_s)
-        of_cycles = _of_cycles(max(cycles, default=0.0), usual, narrow_s, shown_s)
+        inch_s = shown_s / width_in
+        usual = _of_whole_segments(segments, usual, _LEAST_SEGMENT_IN * inch_s)
+        cycle = max(cycles, default=0.0)
+        of_cycles = _of_cycles(cycle, usual, _LEAST_CYCLE_IN * inch_s, shown_s)
         found = _of_whole_frames(max(frames, default=0.0), of_cycles)
         # A queue that is full and empty in each segment of a video would be a comb.
         has_segments = len(segments) > 0 and usual >= segments[0]

@@ -251,7 +251,9 @@ def with_peaks(panel: Panel, repeated: Collection[str] = ()) -> Panel:
             continue
         at = int(np.nanargmax(values))
         time_s = float(one.time_s[at])
-        if one.draw in ("steps", "queue"):
+        if one.most_s is not None:
+            time_s = float(one.most_s[at])
+        elif one.draw in ("steps", "queue"):
             # A step is the longest time of its interval.
             time_s = float(one.time_s[at : at + 2].mean())
         peaks.append(Peak(float(values[at]), one.label, time_s, one.look))
@@ -319,28 +321,30 @@ def peaks_off(panel: Panel, top: float, room: Room) -> list[Peak]:
     peaks = sorted(panel.peaks, key=lambda one: lines.index(one.label))
     for peak in peaks if panel.kind in _OF_TIMES else ():
         mine = [one for one in panel.curves if one.label == peak.label and not one.in_row]
-        # From when to when, and how high.
-        over: list[tuple[float, float, float]] = []
+        # From when to when, how high, and when it is that: in the middle if that is not known.
+        over: list[tuple[float, float, float, float]] = []
         for one in mine:
             ends = (one.most, one.high, one.value)
             drawn = next(values for values in ends if values is not None)
             is_held = one.draw == "steps"
             until = np.append(one.time_s[1:], one.time_s[-1:]) if is_held else one.time_s
             above = (drawn > top) & (until >= first) & (one.time_s <= last)
-            columns = (np.maximum(one.time_s, first), until, drawn)
+            begin = np.maximum(one.time_s, first)
+            # At an end of its interval it would stand beside the line of a short time shown.
+            middle = (begin + np.minimum(until, last)) / 2
+            at_s = middle if one.most is None or one.most_s is None else one.most_s
+            columns = (begin, until, drawn, np.clip(at_s, first, last))
             over += zip(*(column[above].tolist() for column in columns), strict=True)
         if peak.value > top:
             # Its interval may begin before the time that is shown.
             at = min(max(peak.time_s, first), last)
-            over.append((at, at, peak.value))
-        group: list[tuple[float, float, float]] = []
+            over.append((at, at, peak.value, at))
+        group: list[tuple[float, float, float, float]] = []
         end = -math.inf
-        for one_over in [*sorted(over), (math.inf, math.inf, 0.0)]:
+        for one_over in [*sorted(over), (math.inf, math.inf, 0.0, 0.0)]:
             if group and one_over[0] > end + _JOINED_PT * room.point_s:
                 longest = max(group, key=lambda part: part[2])
-                # At an end of its interval it would stand beside the line of a short time shown.
-                at = (longest[0] + min(longest[1], last)) / 2
-                found.append(peak._replace(value=longest[2], time_s=at))
+                found.append(peak._replace(value=longest[2], time_s=longest[3]))
                 group, end = [], -math.inf
             group.append(one_over)
             end = max(end, one_over[1])

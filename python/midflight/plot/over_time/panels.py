@@ -45,7 +45,12 @@ from midflight.plot.over_time.band import (
     unnamed_entries,
 )
 from midflight.plot.over_time.company import in_common
-from midflight.plot.over_time.crowded import MOST_ROWS, without_many, without_overlaps
+from midflight.plot.over_time.crowded import (
+    MOST_ROWS,
+    spurious_words,
+    without_many,
+    without_overlaps,
+)
 from midflight.plot.over_time.curves import Curve, Panel, Peak
 from midflight.plot.over_time.followed import time_title
 from midflight.plot.over_time.history import NS_PER_S, RunSource, time_shown
@@ -80,7 +85,7 @@ from midflight.plot.over_time.room import (
     shade_spans,
     show_time,
 )
-from midflight.plot.over_time.row_ticks import end_below_rows, title_below_rows
+from midflight.plot.over_time.row_ticks import below_end, end_below_rows, title_below_rows
 from midflight.plot.over_time.stalls import without_short_stalls
 from midflight.plot.over_time.strokes import (
     LINES,
@@ -95,6 +100,7 @@ from midflight.plot.over_time.strokes import (
     draw_row_names,
     draw_whole_markers,
     is_stroked,
+    larger_words,
     line_sample,
     row_height,
     rows_of,
@@ -153,7 +159,7 @@ _ROWS_ONCE: Sequence[tuple[Sequence[str], Sequence[str]]] = (
 #: are outages.
 _GAP_PT, _GAP = 3.6, "no link or outage"
 #: The room for the number of a tick at the end of the values, below rows of marks.
-_ABOVE_TICK_PT = 4.0
+_ABOVE_TICK_PT = 4.5
 
 
 @names_arguments
@@ -438,6 +444,7 @@ def _figure(
         without_short_stalls(without_many(one, room, 1 if one.line else count, names_of), room)
         for one in panels
     ]
+    spurious = [spurious_words(panel, names_of) for panel in panels]
     panels = [without_overlaps(without_teeth(panel, room), room) for panel in panels]
     high = sum(one.high for one in panels)
     looks = [look for run in runs for look in run.looks]
@@ -446,7 +453,7 @@ def _figure(
     told: list[bool] = []
     off: list[list[Peak]] = []
     tops: list[float] = []
-    for panel in panels:
+    for panel, of_timeouts in zip(panels, spurious, strict=True):
         has_gaps = len(each) > 1 and (count <= MOST_ROWS or panel.are_marks_asked)
         with_gaps = [run for run in each if has_gaps and run.labels[0] not in same]
         rows_in.append(_rows_of(panel, with_gaps, looks))
@@ -455,7 +462,12 @@ def _figure(
         tops.append(top)
         # What is true of panels with one axis is said above the first.
         is_next = panel.of is not None and any(panel.of is one.of for one in panels[: len(heads)])
-        own: Any = {"off": off[-1], "others": () if heads else lacks, "is_next": is_next}
+        own: Any = {
+            "spurious": of_timeouts,
+            "off": off[-1],
+            "others": () if heads else lacks,
+            "is_next": is_next,
+        }
         causes = Causes() if is_next else causes_of_losses(panel, rows_in[-1], width)
         head, is_told = _head(panel, room, _scale(panel), stretches, causes=causes, **own)
         heads.append(head)
@@ -505,6 +517,7 @@ def _figure(
             ]
         )
         long_titles: list[Axes] = []
+        above_values: list[float] = []
         names = {label for run in runs for label in run.labels}
         shown_in = zip(grid[has_band:], panels, parts, heads, told, rows_in, strict=True)
         for axes, panel, drawn, head, are_told, rows in shown_in:
@@ -543,7 +556,9 @@ def _figure(
             axes.set_ylabel(panel.what)
             axes.set_title(panel.line, loc="left", fontsize=SMALL_PT, pad=2)
             scale_of(axes, panel, _scale(panel), share_above(rows))
-            below: Any = (share_above(rows), usual_pt * panel.high)
+            above_values.append(_share_above(axes, panel, rows, usual_pt * panel.high))
+            scale_of(axes, panel, _scale(panel), above_values[-1])
+            below: Any = (above_values[-1], usual_pt * panel.high)
             if (rows or panel.line) and not title_below_rows(axes, *below):
                 long_titles.append(axes)
             axes.set_title(
@@ -555,13 +570,7 @@ def _figure(
                 if not (panel.line and label in names):
                     entries.setdefault(label, handle)
         named = [(one.kind, axes) for one, axes in zip(panels, grid[has_band:], strict=True)]
-        # Objects are listed from above.
-        above = {
-            axes: _share_above(panel, rows, usual_pt * panel.high)
-            if panel.kind != "objects"
-            else 0.0
-            for (_, axes), panel, rows in zip(named, panels, rows_in, strict=True)
-        }
+        above = {axes: share for (_, axes), share in zip(named, above_values, strict=True)}
         choose_ends(named, above)
         for (axes, share), panel in zip(above.items(), panels, strict=True):
             draw_whole_markers(axes, usual_pt * panel.high)
@@ -709,11 +718,12 @@ def _head(
     others: Sequence[str],
     off: Sequence[Peak],
     causes: Causes,
+    spurious: str,
     is_next: bool,
 ) -> tuple[str, bool]:
     """The text above a panel: the lines of this and other panels without values, then the meaning
-    of its values, what is above the axis, links that are too slow for it, and causes of losses if
-    there is room; whether it has these.
+    of its values, spurious timeouts, what is above the axis, links that are too slow for it, and
+    causes of losses and what larger marks are if there is room; whether it has these causes.
     """
     is_log = least_of(panel, yscale) is not None
     above = "" if is_log or is_next else off_scale(panel, _asked_top(panel))
@@ -721,12 +731,17 @@ def _head(
     lacks = (one.removeprefix(f"{panel.kind}: ") for one in panel.lacks)
     detail = labelled(panel.detail)
     slow = "" if is_next else labelled(slow_links(panel, yscale, stretches, _asked_top(panel)))
-    own = "; ".join(filter(None, (detail, peak_words(panel, yscale, off), above, slow)))
+    own = "; ".join(
+        filter(None, (detail, labelled(spurious), peak_words(panel, yscale, off), above, slow))
+    )
     width_pt = (room.width_in - 0.35) * 72 - text_width(panel.line, SMALL_PT)
     with_causes = "; ".join(filter(None, (own, causes.words)))
     has_room = causes.is_needed or text_width(with_causes, SMALL_PT) <= width_pt
     is_told = bool(captioned(causes.words)) and has_room
     own = with_causes if is_told else own
+    with_sizes = "; ".join(filter(None, (own, larger_words(panel))))
+    if not is_next and text_width(with_sizes, SMALL_PT) <= width_pt:
+        own = with_sizes
     lines = [captioned(one) for one in (*map(labelled, (*others, *lacks)), own)]
     return "\n".join(wrapped(one, SMALL_PT, width_pt) for one in lines if one), is_told
 
@@ -739,12 +754,18 @@ def _asked_top(panel: Panel) -> float | None:
     return None if asked is None else asked[1]
 
 
-def _share_above(panel: Panel, rows: Mapping[int, float], panel_pt: float) -> float:
-    """The share of the height of a panel, which is so many points, above its values. An end that is
-    asked for may have a tick, whose number must not touch that of a row.
+def _share_above(axes: Axes, panel: Panel, rows: Mapping[int, float], panel_pt: float) -> float:
+    """The share of the height of a panel, which is so many points, above its values. The number of
+    a tick at their end, as one that is asked for may have, must not touch that of a row.
     """
-    is_near = bool(rows) and _asked_top(panel) is not None
-    return share_above(rows) + is_near * _ABOVE_TICK_PT / panel_pt
+    if not rows or panel.kind == "objects":
+        # These are listed from above.
+        return 0.0
+    above = share_above(rows)
+    lacks = _ABOVE_TICK_PT
+    if _asked_top(panel) is None:
+        lacks -= below_end(axes, above) * panel_pt
+    return above + max(0.0, lacks) / panel_pt
 
 
 def _outages(axes: Axes, stretches: Sequence[Stretch], room: Room) -> None:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.ticker import Locator
 
-__all__ = ["BELOW_ROWS", "end_below_rows", "end_of_values", "title_below_rows"]
+__all__ = ["BELOW_ROWS", "below_end", "end_below_rows", "end_of_values", "title_below_rows"]
 
 #: The group of the line between the values and the rows.
 BELOW_ROWS = "below the rows"
@@ -27,6 +27,17 @@ def end_of_values(axes: Axes, above: float) -> float:
     share = 1 - above
     is_log = axes.get_yscale() == "log"
     return low * (high / low) ** share if is_log else low + share * (high - low)
+
+
+def below_end(axes: Axes, above: float) -> float:
+    """How far the highest tick of an axis is below the end of its values, as a share of the height
+    of the panel; 1 without any.
+    """
+    end, least = end_of_values(axes, above), axes.get_ylim()[0]
+    below = axes.transData - axes.transAxes
+    ticks = [one for one in axes.yaxis.get_majorticklocs() if least <= one <= end * (1 + 1e-9)]
+    places = below.transform([(0.0, one) for one in [*ticks, end]])[:, 1]
+    return float(places[-1] - places[-2]) if ticks else 1.0
 
 
 def end_below_rows(axes: Axes, above: float) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -34,6 +35,7 @@ __all__ = [
     "draw_row_names",
     "draw_whole_markers",
     "is_stroked",
+    "larger_words",
     "line_sample",
     "row_height",
     "rows_of",
@@ -47,6 +49,9 @@ _MARKERS = 7
 _ROW, _ROWS = 0.085, 0.34
 #: How far below a frame they begin.
 _BELOW_FRAME = 0.025
+#: How large a mark of a row is that is of so many events or more, in sizes of its kind; and how
+#: many times as thick its strokes are at the most.
+_LARGER, _HEAVIEST = ((1, 1.0), (3, 1.25), (10, 1.5), (100, 1.8)), 1.4
 #: What the rows of marks are counted as, and the size of these letters.
 _COUNTED: Sequence[tuple[Sequence[Draw], str]] = (
     (GROUPS["losses"], "lost"),
@@ -65,6 +70,8 @@ _COUNTS, _FROM_COUNTS_PT = "counts", 2.0
 #: in the order in which this is tried.
 _MOST_OF_WIDTH = 0.16
 _FORMS = ((True, True), (True, False), (False, False))
+#: Bars that are thinner, in points, have no gaps between them.
+_LEAST_BAR_PT = 2.0
 #: So few dots are no band.
 _FEW_DOTS = 300
 #: The band of a black line.
@@ -137,7 +144,12 @@ def draw_curve(
             axes.plot(time, value, zorder=0.4, rasterized=len(time) > MOST_VECTORS, **edge)
         return
     if one.draw in EVENTS:
-        how: Any = _mark(EVENTS[one.draw], look.colour if several else None)
+        is_on_bar = one.draw in TIMEOUTS
+        how: Any = _mark(EVENTS[one.draw], look.colour if several and not is_on_bar else None)
+        if is_on_bar:
+            # It is seen on a bar of any colour.
+            how |= {"mec": "white", "mew": 0.6} if EVENTS[one.draw].is_filled else {}
+            how |= {"ms": 1.2 * how["ms"], "clip_on": False}
         order = 5 if one.draw == "late" else 6
         draw_dots(axes, *_thinned(room, one), "", order, **how)
         # Those of each line have its colour; in the legend they have none.
@@ -437,8 +449,17 @@ def _counts(
         shown = [f"{count:,}" for count, _ in known] if apart else [f"{sum(each):,}"]
         if are_named and apart:
             shown = [f"{EVENTS[draw].sign} {count:,}".strip() for count, draw in known]
-        called = word.removesuffix("s") if word == "stalls" and sum(each) == 1 else word
+        is_one = word in ("stalls", "timeouts") and sum(each) == 1
+        called = word.removesuffix("s") if is_one else word
         yield f"{' + '.join(shown)} {called}"
+
+
+def larger_words(panel: Panel) -> str:
+    """What to say of a panel some of whose marks are larger; "" if none is."""
+    most = max(
+        (int(one.each.max(initial=0)) for one in panel.curves if one.each is not None), default=0
+    )
+    return "larger marks: more" if most >= _LARGER[1][0] else ""
 
 
 def line_sample(place: int) -> Any:
@@ -475,17 +496,25 @@ def draw_in_row(axes: Axes, one: Curve, rows: Mapping[int, float]) -> None:
     is_first = one.label not in axes.get_legend_handles_labels()[1]
     # Of several lines each has its colour, and in the legend none.
     alone = one.look is None
-    axes.plot(
-        one.time_s,
-        np.full(len(one.time_s), rows[event.row if one.look is None else one.look]),
-        ls="none",
-        transform=axes.get_xaxis_transform(),
-        zorder=6,
-        # The half of one at the beginning or the end looks like another one.
-        clip_on=False,
-        rasterized=len(one.time_s) > MOST_VECTORS,
-        **_mark(event, None if alone else _look_of(one).colour),
-    )
+    height = rows[event.row if one.look is None else one.look]
+    how = _mark(event, None if alone else _look_of(one).colour)
+    each = np.ones(len(one.time_s)) if one.each is None else one.each
+    for (least, times), (end, _) in pairwise((*_LARGER, (np.inf, 0.0))):
+        at = one.time_s[(each >= least) & (each < end)]
+        if not len(at):
+            continue
+        how_large = {"ms": times * how["ms"], "mew": min(times, _HEAVIEST) * how["mew"]}
+        axes.plot(
+            at,
+            np.full(len(at), height),
+            ls="none",
+            transform=axes.get_xaxis_transform(),
+            zorder=6,
+            # The half of one at the beginning or the end looks like another one.
+            clip_on=False,
+            rasterized=len(at) > MOST_VECTORS,
+            **how | how_large,
+        )
     if is_first:
         axes.plot([], [], ls="none", label=one.label, **_mark(event, None if alone else "0.3"))
 
@@ -516,7 +545,12 @@ def _draw_spans(axes: Axes, one: Curve, room: Room) -> None:
         # What lasts next to nothing is seen, too.
         long = np.maximum(one.high - one.low, 0.002 * (room.window[1] - room.window[0]))
         how: Any = {"color": _look_of(one).colour, "linewidth": 0, "label": one.label}
-        axes.barh(one.value, long, 0.8, left=one.low, zorder=3, **how)
+        # Gaps between many thin ones would be a pattern of their own.
+        figure = axes.get_figure(root=True)
+        assert figure is not None
+        high_pt = 72 * axes.get_position().height * figure.get_size_inches()[1]
+        thick = 0.8 if np.ptp(one.value) * _LEAST_BAR_PT < high_pt else 1.0
+        axes.barh(one.value, long, thick, left=one.low, zorder=3, **how)
         return
     hatch: Any = {"facecolor": "#f3d3cd", "edgecolor": "#b03a2e", "hatch": "////", "lw": 0}
     for low, high in widened(list(zip(one.low, one.high, strict=True)), room):

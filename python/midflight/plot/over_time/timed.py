@@ -60,8 +60,9 @@ def lines_of(
             starts, quantiles = _quantiles(edges, time, took * scale)
             seen = [one for one in gaps if one[1] - one[0] >= _LEAST_GAP * interval]
             starts, quantiles = without_gaps(starts, quantiles, time, seen)
-            low, median, high, most = quantiles
+            low, median, high, most, most_s = quantiles
             own: dict[str, Any] = {"low": low, "high": high, "most": most, "of_intervals": True}
+            own["most_s"] = most_s
             curves.append(Curve(draw="steps", time_s=starts, value=median, **own, **how))
         else:
             curves.append(Curve(draw="dots", time_s=time, value=took * scale, **how))
@@ -70,13 +71,14 @@ def lines_of(
 
 
 def _quantiles(edges: Values, time: Values, value: Values) -> tuple[Values, list[Values]]:
-    """The 5 %, 50 % and 95 % quantiles and the maximum of each interval that has values, as steps.
+    """The 5 %, 50 % and 95 % quantiles and the maximum of each interval that has values, as steps,
+    and when the maximum is.
 
     A time without values that is longer than those before ends the line at the last value, and it
     begins again at the next one.
     """
     if not len(value):
-        return np.empty(0), [np.empty(0)] * 4
+        return np.empty(0), [np.empty(0)] * 5
     place = places_in(edges, time)
     apart = np.quantile(np.diff(time), _NEARLY_ALL) if len(time) > 1 else 0.0
     silent = max(float(np.median(np.diff(edges))), _TIMES * float(apart))
@@ -84,9 +86,10 @@ def _quantiles(edges: Values, time: Values, value: Values) -> tuple[Values, list
     first = np.flatnonzero(np.diff(place, prepend=-1))
     parts = np.split(value, first[1:])
     points = np.array([np.quantile(one, (0.05, 0.5, 0.95, 1.0)) for one in parts])
+    at = np.array([begin + int(one.argmax()) for begin, one in zip(first, parts, strict=True)])
     ends = time[first], time[np.append(first[1:], len(time)) - 1]
     gaps = np.flatnonzero(ends[0][1:] - ends[1][:-1] > silent)
-    return stepped(edges, place[first], list(points.T), gaps, ends)
+    return stepped(edges, place[first], [*points.T, time[at]], gaps, ends)
 
 
 def _without_lone(place: Places, begins: NDArray[np.bool_]) -> Places:

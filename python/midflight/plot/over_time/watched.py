@@ -30,8 +30,9 @@ from midflight.plot.over_time.applications import (
     calls_of,
     has_events,
     segments_of,
+    spans_of_segments,
 )
-from midflight.plot.over_time.bins import LEAST_SHARE, bin_edges, with_whole_bursts
+from midflight.plot.over_time.bins import LEAST_SHARE, at_instants, bin_edges, with_whole_bursts
 from midflight.plot.over_time.company import company_of, late_words
 from midflight.plot.over_time.curves import (
     Curve,
@@ -123,7 +124,7 @@ _EVENTS: Mapping[str, Sequence[str]] = {
     "bitrate": ("request", "segment", "playing", "stalled"),
     "buffer": ("request", "buffer", "playing", "stalled", "done"),
     "frames": ("frame", "late_frame", "done"),
-    "objects": ("request", "object"),
+    "objects": ("request", "object", "rto", "done"),
 }
 _OF_INTERVALS = "rtt_sample"
 
@@ -352,6 +353,8 @@ def panels_of(
     check_interval(interval_s, window, longest(runs).end_ns / NS_PER_S)
     if interval_s is None:
         interval, is_fixed = usual_interval(runs, window, width_in)
+        # Medians of the times of packets need no whole round trips, as means of bursts do.
+        interval = nice(interval) if {*kinds} <= {"delay", "rtt"} else interval
     else:
         interval, is_fixed = interval_s, True
     marked = check_marks(marks)
@@ -474,7 +477,11 @@ def _throughput(runs: Sequence[WatchedRun], window: tuple[float, float], interva
     for one, stalls in zip(found, stalls_of(found, alone=is_alone(runs)), strict=True):
         curves += [one.line, *stalls, *one.timeouts]
     drawn = [one for one in curves if len(one.time_s)]
-    detail = "; ".join(filter(None, (f"means of {seconds_text(interval)}", late_words(lines))))
+    said = f"means of {seconds_text(interval)}"
+    are_whole = [interval >= run.segments.get(flow.flow, math.inf) for run, flow, _ in lines]
+    if any(are_whole):
+        said = "means per segment" if all(are_whole) else f"{said}, of videos per segment"
+    detail = "; ".join(filter(None, (said, late_words(lines))))
     return Panel("throughput", "Throughput\n(Mbit/s)", "Mbit/s", drawn, detail)
 
 
@@ -493,8 +500,18 @@ def _edges(run: WatchedRun, flow: History, window: tuple[float, float], interval
         for one, early in zip(again[silent > interval], received[silent > interval], strict=True)
         if not (np.abs(cuts - one) < LEAST_SHARE * interval).any()
     ]
-    ends = sorted([*at, begin, *own])
+    segment_s = run.segments.get(flow.flow, math.inf)
+    requested, read = spans_of_segments(flow)
+    is_whole = interval >= segment_s
+    # Where a video waits before its next request, its mean ends with what has been read.
+    waits = np.append(requested[1 : len(read) + 1], np.inf)[: len(read)] - read > interval
+    parts = [] if is_whole else [one for one in read[waits] if one > begin]
+    ends = sorted([*at, begin, *own, *parts])
     edges = bin_edges((begin, window[1]), interval, flow.end_ns / NS_PER_S, ends)
+    if is_whole:
+        # The last one is as long as the others, if it has been read until then.
+        last = np.maximum(read[-1:], requested[-1:] + segment_s)
+        return at_instants(edges, np.append(requested, last), ends, interval)
     # The first data are a burst if nothing arrives then for longer than an interval.
     data = flow.times("rcv")[flow.values("rcv") > 0] / NS_PER_S
     following = np.append(data, np.inf)[behind := int(np.searchsorted(data, begin + interval))]
