@@ -72,6 +72,8 @@ def spurious_words(panel: Panel, names: Mapping[int, str]) -> str:
         return ""
     if panel.line or all(one.look is None for one in marks):
         return f"{f'{count:,} of' if count < total else 'all'} {total:,} timeouts spurious"
+    if count == total:
+        return "all timeouts spurious"
     return f"spurious timeouts: {_of_each(spurious, names)}"
 
 

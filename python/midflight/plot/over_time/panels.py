@@ -440,11 +440,12 @@ def _figure(
         for label, look in zip(run.labels, run.looks, strict=True)
         if label not in same
     }
+    # Also of those that are not marked.
+    spurious = [spurious_words(panel, names_of) for panel in panels]
     panels = [
         without_short_stalls(without_many(one, room, 1 if one.line else count, names_of), room)
         for one in panels
     ]
-    spurious = [spurious_words(panel, names_of) for panel in panels]
     panels = [without_overlaps(without_teeth(panel, room), room) for panel in panels]
     high = sum(one.high for one in panels)
     looks = [look for run in runs for look in run.looks]
