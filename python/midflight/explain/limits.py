@@ -29,6 +29,8 @@ __all__ = [
 ]
 
 #: A link that was in use for this share of the time of a flow has a sentence of its own.
+#: A means' interval asks for less (`main_uses`): of `commute` and `ping-pong` reports would have
+#: six or seven sentences for each scheme.
 _LONG = 0.25
 #: The flight is at its plateau if it was that within a round trip, to so many segments, and the
 #: congestion window was this many times as large.

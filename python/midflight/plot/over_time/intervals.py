@@ -36,6 +36,7 @@ _MOST_PER_IN, _MOST_OF_TWO, _MOST_OF_SEVERAL = 150, 60, 22
 #: Otherwise an inch has no more than so many.
 _PER_IN = 28
 #: A link that is in use for less than this share of a time has no say in how long they are.
+#: Reports tell fewer (`long_uses`): means of less than a round trip are wrong also where few are.
 _LEAST_USE = 0.1
 #: Intervals fit the changes of a rate if more than this share of them is at their edges.
 _MOST_FIT = 0.9
