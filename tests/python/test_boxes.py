@@ -336,3 +336,17 @@ def test_many_boxes_have_the_width_of_a_page_or_rows() -> None:
     with pytest.warns(ScenarioWarning, match=r"56 boxes in 3.5 in are hard to read: --where"):
         (axes,) = many_boxes(size=(3.5, 2.5)).axes
     assert len(boxes([filled([1, 2, 3])] * 4, size="single").axes) == 1
+
+
+def test_a_panel_without_values_takes_no_numbers_from_the_others() -> None:
+    each = [(line, panel, run) for line in "abcdefgh" for panel in "xy" for run in range(12)]
+    columns = {
+        "gap": ["1 s" for _ in each],
+        "line": [line for line, _, _ in each],
+        "panel": [panel for _, panel, _ in each],
+        "duration_ns": [None if panel == "x" else 1e9 * (1 + run) for _, panel, run in each],
+    }
+    how: Any = {"x": "gap", "value": "duration_ns", "by": ["line", "panel"]}
+    none, some = figure_of(plot_spread, columns, "box", **how).axes
+    assert none.get_ylim() == some.get_ylim()
+    assert len(some.get_yticks()) > 2

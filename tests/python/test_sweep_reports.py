@@ -238,15 +238,14 @@ def test_a_figure_without_values_has_no_numbers_at_its_axis() -> None:
     how: Any = {"x": "gap", "by": ["scheme"]}
     for finished in (1, 4):
         columns["duration_ns"] = [1e9 * (4 + run) if run < finished else None for *_, run in rows]
-        for figure, words in (
-            (figure_of(plot_axis, columns, y="duration_ns", **how), "no medians and quartiles"),
-            (figure_of(plot_spread, columns, "box", value="duration_ns", **how), "no boxes"),
-        ):
-            (axes,) = figure.axes
-            texts = " ".join(" ".join(one.get_text() for one in axes.texts).split())
-            assert bool(len(axes.get_yticks())) == (finished == 4)
-            assert (words in texts) == (finished == 1)
-            assert ("the kind cdf shows the others" in texts) == (finished == 1)
+        (axes,) = figure_of(plot_axis, columns, y="duration_ns", **how).axes
+        texts = " ".join(" ".join(one.get_text() for one in axes.texts).split())
+        assert bool(len(axes.get_yticks())) == (finished == 4)
+        assert ("no medians and quartiles" in texts) == (finished == 1)
+        assert ("the kind cdf shows the others" in texts) == (finished == 1)
+        # Of few runs the kind box shows each that finished.
+        (axes,) = figure_of(plot_spread, columns, "box", value="duration_ns", **how).axes
+        assert len(axes.get_yticks())
 
 
 def part_of(html: str, mark: str) -> str:

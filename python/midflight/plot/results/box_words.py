@@ -14,19 +14,13 @@ from midflight.plot.results.spread_data import (
     quantiles_of,
 )
 
-__all__ = ["box_words", "has_no_boxes"]
+__all__ = ["box_words"]
 
 #: What the marks of boxes are, also of values of which none is beyond the whiskers, and what
 #: markers are.
 _BOXES = "boxes 25 to 75 % and whiskers 5 to 95 %"
 _OF_ALL = "boxes 25 to 75 % and whiskers from the least to the largest"
 _ALIKE = "markers: {} that are alike"
-
-
-def has_no_boxes(data: Spread) -> bool:
-    """Whether no run has a value."""
-    cells = (values for group in data.groups for values in group.values)
-    return not any(map(math.isfinite, (one for values in cells for one in known_of(values))))
 
 
 def box_words(data: Spread, counted: str, missing: str, pooled: Pooled) -> str:
@@ -42,8 +36,6 @@ def box_words(data: Spread, counted: str, missing: str, pooled: Pooled) -> str:
     few = [is_few(data, values) for values in every]
     if all(len(one) == 1 for one in cells):
         marks = f"no boxes, as each is of one {what}"
-    elif has_no_boxes(data):
-        marks = "no boxes: no run finished"
     elif all(alike):
         marks = f"no boxes, as the {counted} of each are alike"
         marks += f" ({over})" if pooled.axes else ""

@@ -639,6 +639,9 @@ def _panels_figure(
             return
         if data.kind == "box":
             entries.update(draw_spread_boxes(axes, one, logs, size_in, ends_of(place), styles))
+            if has_own and not places[place][1]:
+                # There are only arrows, which have no place on the axis.
+                axes.set_yticks([])
             return
         found = draw_spread_intervals(axes, one, logs, size_in, cut, looks, shown[place], wide)
         endless.append((axes, found, size_in[0]))

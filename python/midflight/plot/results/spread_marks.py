@@ -22,7 +22,6 @@ from midflight.plot.common.style import (
     chosen_axes,
 )
 from midflight.plot.results.axis import name_categories
-from midflight.plot.results.box_words import has_no_boxes
 from midflight.plot.results.boxes import draw_boxes, draw_few, draw_single
 from midflight.plot.results.compared import (
     usual_ends,
@@ -262,9 +261,6 @@ def draw_spread_boxes(
         set_log(axes.yaxis, low, top)
     else:
         axes.set_ylim(low, top)
-    if has_no_boxes(data):
-        # There are only arrows, which have no place on the axis.
-        axes.set_yticks([])
     open_edges(axes, [*axes.lines, *axes.patches])
     if data.categories is not None:
         name_categories(axes, data.categories, size_in[0])
