@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from midflight.refusal import refusal
 from midflight.results import Columns
-from midflight.sweep_folder import check_metric
 from midflight.sweep_tables import read_table
 
 if TYPE_CHECKING:
@@ -76,6 +75,7 @@ class SweepOutcome:
         the sweep prints. `MidflightError` without a comparison.
         """
         from midflight.sweep_effects import effect_columns
+        from midflight.sweep_folder import check_metric
         from midflight.sweep_summary import Summary, check_by, check_has_measure
         from midflight.unmet import WHICH
 

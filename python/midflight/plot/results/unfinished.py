@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 __all__ = ["counted_flows", "counted_words", "joined", "listed", "unfinished_words"]
@@ -47,10 +48,15 @@ def joined(names: Sequence[str], word: str = "and") -> str:
     """Names as they stand in a sentence."""
     *first, last = names
     # What has commas itself is not told apart by these.
-    stop = ";" if len(names) > 1 and any("," in one for one in names) else ""
+    stop = ";" if len(names) > 1 and any(map(_has_comma, names)) else ""
     return f"{listed(first)}{stop} {word} {last}" if first else last
 
 
 def listed(names: Sequence[str]) -> str:
     """Names in a row, with semicolons between those that have commas."""
-    return ("; " if any("," in one for one in names) else ", ").join(names)
+    return ("; " if any(map(_has_comma, names)) else ", ").join(names)
+
+
+def _has_comma(name: str) -> bool:
+    """Whether a name has a comma that is not within brackets."""
+    return "," in re.sub(r"\([^()]*\)", "", name)
