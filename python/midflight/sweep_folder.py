@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from midflight import MidflightError
 from midflight.refusal import refusal
 
 __all__ = [
@@ -93,6 +92,9 @@ def read_definition(folder: Path) -> dict[str, Any]:
     then, None for the usual ones.
     Raises `MidflightError` if it is not one, `OSError` if it cannot be read.
     """
+    # The core is loaded when it is needed.
+    from midflight import MidflightError
+
     file = folder / "sweep.json"
 
     def refuse(why: str, name: str, value: object, accepted: str) -> Exception:
