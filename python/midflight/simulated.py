@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from midflight.flow_tables import shared_settings, tables_of
+from midflight.listing import joined
 from midflight.run_tables import counted, stack_summary
 
 if TYPE_CHECKING:
@@ -49,8 +50,6 @@ def simulated_words(scenario: Mapping[str, Any], axes: Mapping[str, Sequence[str
 
 def _listed(what: str, words: Sequence[str]) -> str:
     """Things by their words, or how many they are."""
-    from midflight.plot.results.unfinished import joined
-
     if len(words) > _MOST_NAMED:
         return counted(len(words), what)
     return f"{what}{'s' * (len(words) > 1)} {joined(words)}" if words else ""

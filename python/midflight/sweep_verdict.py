@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from midflight.listing import joined, listed
 from midflight.sweep_results import compare, is_sample
 from midflight.sweep_where import where_words
 from midflight.sweep_words import all_of, direction_of, is_no_other, is_time, side_of
@@ -261,7 +262,6 @@ def _pooled(summary: Summary) -> str:
     """The settings, no samples, over which a verdict is."""
     from midflight.plot.common.names import plural_name
     from midflight.plot.common.style import labelled
-    from midflight.plot.results.unfinished import joined
 
     axes = {key: len(values) for key, values in summary.asked.axes.items() if len(values) > 1}
     pooled = [key for key in axes if key not in summary.by and not is_sample(key)]
@@ -383,8 +383,6 @@ class _Where:
 
 def _single(found: Sequence[_First], way: Direction, where: _Where) -> str:
     """What is said where there is one pair of runs in each combination."""
-    from midflight.plot.results.unfinished import listed
-
     here = [one for one in found if one.best]
     if len({one.best for one in here}) > 1:
         (name, count), *more = where.each(here)
@@ -458,8 +456,6 @@ def _several(found: Sequence[_First], way: Direction, where: _Where) -> str:
     """What is said if the first one differs among combinations: where which is clearly so, and
     where which is first but not clearly.
     """
-    from midflight.plot.results.unfinished import listed
-
     among = len(found)
     won = [one for one in found if one.is_clear]
     unclear = [one for one in found if one.best and one.near]
@@ -542,8 +538,6 @@ def _mean_words(way: Direction) -> str:
 
 def _joined(names: Sequence[str], word: str = "and") -> str:
     """Some names as a list in a sentence; the first ones of many."""
-    from midflight.plot.results.unfinished import joined
-
     if len(names) > _MOST_NAMED:
         names = [*names[: _MOST_NAMED - 1], f"{len(names) - _MOST_NAMED + 1} others"]
     return joined(names, word)

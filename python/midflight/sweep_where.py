@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
+from midflight.listing import joined, listed
+
 __all__ = ["where_words"]
 
 #: The values of a combination, one of each axis.
@@ -25,8 +27,6 @@ def where_words(some: Sequence[_Point], every: Sequence[_Point], axes: Sequence[
     """
     if not some or len({*some}) == len({*every}):
         return ""
-    from midflight.plot.results.unfinished import listed
-
     found = [_Axis(place, name, every) for place, name in enumerate(axes)]
     varied = [one for one in found if len(one.values) > 1]
     chosen = {one.name: {point[one.place] for point in some} for one in varied}
@@ -92,7 +92,6 @@ class _Axis:
         from midflight.plot.common.names import with_value
         from midflight.plot.common.style import short_label
         from midflight.plot.results.axis import shown_value
-        from midflight.plot.results.unfinished import joined
 
         rest = {self.numbers[one] for one in self.values if one not in chosen}
         if rest & {self.numbers[one] for one in chosen}:

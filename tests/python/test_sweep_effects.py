@@ -11,7 +11,7 @@ import pytest
 
 from midflight import MidflightError, Scenario, Sweep
 from midflight.cli import main
-from midflight.plot.results.unfinished import joined, listed
+from midflight.listing import joined, listed
 from midflight.sweep_effects import effect_cells, effect_columns, effect_notes
 from midflight.sweep_report import sweep_report_html
 from midflight.sweep_results import Group, compare, groups, regrouped

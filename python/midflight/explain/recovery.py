@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from midflight.explain.regained import USED, regained
-from midflight.explain.words import are_same_times, link_text, listed, to_ms
+from midflight.explain.words import are_same_times, link_text, to_ms
+from midflight.listing import joined
 
 if TYPE_CHECKING:
     from midflight._core import Setup
@@ -234,7 +235,7 @@ def _race(
         return ""
     verb = "was" if len(ahead) == 1 else "were"
     behind = min(time for time, label in times if label not in ahead)
-    return f", so {listed(ahead)} {verb} first, by {to_ms(behind - least)}"
+    return f", so {joined(ahead)} {verb} first, by {to_ms(behind - least)}"
 
 
 class _Again(NamedTuple):

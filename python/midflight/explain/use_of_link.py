@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from midflight.explain.regained import over_ns
-from midflight.explain.words import listed, to_ms
+from midflight.explain.words import to_ms
+from midflight.listing import joined
 
 if TYPE_CHECKING:
     from midflight.explain.arrivals import RunEvents
@@ -98,4 +99,4 @@ def times_words(spans: Sequence[Span]) -> str:
     unit = min(max(10 ** (len(str(shortest)) - 2), 10**6), 10**8)
     ends = [[to_ms(round(one / unit) * unit) for one in span] for span in spans]
     each = [f"from {begin} to {end}" for begin, end in ends]
-    return each[0] if len(each) == 1 else f"{whole}, {listed(each)}"
+    return each[0] if len(each) == 1 else f"{whole}, {joined(each)}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from midflight.explain.events import LinkOutage, Row
@@ -17,7 +16,6 @@ __all__ = [
     "are_same_times",
     "clock",
     "link_text",
-    "listed",
     "number",
     "order_text",
     "ordinal",
@@ -60,11 +58,6 @@ def are_same_times(first_ns: float, last_ns: float) -> bool:
 def number(value: float) -> str:
     """Return a window or a time without needless digits."""
     return f"{value:.6g}"
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return some names as a list, as in "a, b and c"."""
-    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
 def seconds_text(time_ns: int) -> str:

@@ -11,6 +11,7 @@ from itertools import product
 from math import prod
 from typing import Any
 
+from midflight.listing import joined
 from midflight.plot.common.names import column_name, plural_name, within_text
 
 __all__ = ["handoff_labels", "since_words"]
@@ -57,8 +58,6 @@ def handoff_labels(
 
 def _named(one: str, numbers: Sequence[int]) -> str:
     """Handoffs or changes with these numbers in words."""
-    from midflight.plot.results.unfinished import joined
-
     first, last = numbers[0], numbers[-1]
     if first == last:
         return f"{one} {first}"

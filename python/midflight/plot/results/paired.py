@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from midflight._core import MidflightError
+from midflight.listing import joined
 from midflight.plot.common.style import SERIES
 from midflight.plot.results.compared import is_number, is_same, usual_change, why_empty
 from midflight.plot.results.median_panels import are_panels
@@ -25,7 +26,6 @@ from midflight.plot.results.tables import (
     folder_of,
     only_rows,
 )
-from midflight.plot.results.unfinished import joined
 from midflight.plot.usual import (
     MOST_CHANGES,
     MOST_MAPS,

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from midflight.listing import joined
 from midflight.plot.common.names import column_name
 from midflight.plot.results.tables import Columns
-from midflight.plot.results.unfinished import counted_flows, joined
+from midflight.plot.results.unfinished import counted_flows
 from midflight.refusal import refusal
 from midflight.run_tables import is_requests
 from midflight.sweep_results import SEED, WORKLOAD_OF

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from midflight.listing import joined
 from midflight.plot.common.coincide import marker_share, narrower
 from midflight.plot.common.names import plural_name
 from midflight.plot.common.place_scale import LINEAR, LOG
@@ -19,7 +20,7 @@ from midflight.plot.results.median_panels import are_strokes
 from midflight.plot.results.rows import Pooled, ordered, over_words, text_of
 from midflight.plot.results.scales import WIDE, open_edges, place_limits, set_log
 from midflight.plot.results.spread_data import Spread, drawn_of, known_of, same_in_all
-from midflight.plot.results.unfinished import joined, unfinished_words
+from midflight.plot.results.unfinished import unfinished_words
 from midflight.plot.usual import MOST_LINES
 from midflight.results import quantile
 

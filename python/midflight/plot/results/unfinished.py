@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-__all__ = ["counted_flows", "counted_words", "joined", "listed", "unfinished_words"]
+from midflight.listing import joined
+
+__all__ = ["counted_flows", "counted_words", "unfinished_words"]
 
 #: Lines are named up to this number.
 _MOST_NAMED = 4
@@ -42,21 +43,3 @@ def counted_words(counts: Mapping[str, int], *, is_time: bool = True) -> str:
 
 def _number(count: int, what: str) -> str:
     return f"{count} {what}{'s' * (count != 1)}"
-
-
-def joined(names: Sequence[str], word: str = "and") -> str:
-    """Names as they stand in a sentence."""
-    *first, last = names
-    # What has commas itself is not told apart by these.
-    stop = ";" if len(names) > 1 and any(map(_has_comma, names)) else ""
-    return f"{listed(first)}{stop} {word} {last}" if first else last
-
-
-def listed(names: Sequence[str]) -> str:
-    """Names in a row, with semicolons between those that have commas."""
-    return ("; " if any(map(_has_comma, names)) else ", ").join(names)
-
-
-def _has_comma(name: str) -> bool:
-    """Whether a name has a comma that is not within brackets."""
-    return "," in re.sub(r"\([^()]*\)", "", name)
