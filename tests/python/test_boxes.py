@@ -15,7 +15,7 @@ from matplotlib.colors import to_hex, to_rgb
 from midflight.cli import main
 from midflight.plot import figure_of, plot_axis, plot_spread
 from midflight.plot.common.style import SERIES, lighter, looks_of
-from midflight.plot.results.spread_data import Spread, beyond_of, quantiles_of
+from midflight.plot.results.spread_data import Spread, box_of
 from midflight.remark import ScenarioWarning
 
 SCHEME, AT, GAP = "flows.download.scheme", "handoffs.0.at", "handoffs.0.gap"
@@ -86,11 +86,11 @@ def test_whiskers_end_at_values_and_points_are_beyond_them() -> None:
     data = Spread("box", "", "", [], is_time=True)
     for count, outside in ((10, 0), (19, 0), (20, 1), (39, 1), (40, 2), (100, 5)):
         values = [float(one) for one in range(count)]
-        low, q1, median, q3, high = quantiles_of(data, values[::-1])
+        low, q1, median, q3, high = box_of(data, values[::-1]).points
         assert (low, high) == (outside, count - 1 - outside)
         assert (q1, median, q3) == pytest.approx(np.percentile(values, [25, 50, 75]))
-        assert beyond_of(data, values) == [*values[:outside], *values[count - outside :]]
-    assert beyond_of(data, [1.0, math.nan, 0.5]) == [0.5, 1.0, math.inf]
+        assert box_of(data, values).singles == [*values[:outside], *values[count - outside :]]
+    assert box_of(data, [1.0, math.nan, 0.5]).singles == [0.5, 1.0, math.inf]
     values = [float(one) for one in range(1, 21)]
     figure = boxes([values, values])
     assert "whiskers 5 to 95 % over 20 values, points: values beyond these" in words_of(figure)

@@ -25,7 +25,7 @@ from midflight.plot.results.axis import axis_data, axis_figure
 from midflight.plot.results.heatmaps import shared_layout
 from midflight.plot.results.maps import Map, colours_of, hatched_side, named_places
 from midflight.plot.results.spread import spread_figure, spread_of
-from midflight.plot.results.spread_data import quantiles_of
+from midflight.plot.results.spread_data import box_of
 
 SCHEME, GAP, RATE = "flows.download.scheme", "handoffs.0.gap", "links.lte.rate"
 
@@ -398,7 +398,7 @@ def test_more_than_a_twentieth_of_the_runs_has_an_endless_whisker(
     times = [float(one) * 1e9 for one in range(1, runs)]
     columns = {"x": ["a"] * runs, "duration_ns": [*times, None]}
     data = spread_of(columns, "box", x="x", value="duration_ns")
-    ((*_, high),) = [quantiles_of(data, values) for values in data.groups[0].values]
+    ((*_, high),) = [box_of(data, values).points for values in data.groups[0].values]
     assert (high == math.inf) == is_endless
     # Any run that did not finish has an arrow.
     (axes,) = spread_figure(data).axes

@@ -8,10 +8,8 @@ from midflight.plot.results.rows import Pooled, over_words
 from midflight.plot.results.spread_data import (
     BEYOND,
     Spread,
-    beyond_of,
-    is_few,
+    box_of,
     known_of,
-    quantiles_of,
 )
 
 __all__ = ["box_words"]
@@ -29,27 +27,25 @@ def box_words(data: Spread, counted: str, missing: str, pooled: Pooled) -> str:
     """
     every = [values for group in data.groups for values in group.values]
     cells = [values if data.is_time else known_of(values) for values in every]
-    boxes = [quantiles_of(data, values) for values in every]
-    alike = [len({*one}) == 1 and math.isfinite(one[0]) for one in boxes]
+    boxes = [box_of(data, values) for values in every]
+    alike = [len({*one.points}) == 1 and math.isfinite(one.points[0]) for one in boxes]
     over = over_words(map(len, cells), counted, pooled)
     what = counted.removesuffix("s")
-    few = [is_few(data, values) for values in every]
     if all(len(one) == 1 for one in cells):
         marks = f"no boxes, as each is of one {what}"
     elif all(alike):
         marks = f"no boxes, as the {counted} of each are alike"
         marks += f" ({over})" if pooled.axes else ""
-    elif all(one or same for one, same in zip(few, alike, strict=True)):
+    elif all(one.is_few or same for one, same in zip(boxes, alike, strict=True)):
         marks = f"a point for each {what} and a line at the median, {over}"
         marks += f", {_ALIKE.format(counted)}" if any(alike) else ""
     else:
         is_beyond = any(len(one) * BEYOND >= 1 for one in cells)
         marks = f"{_BOXES if is_beyond else _OF_ALL} {over}"
-        has_points = any(
-            beyond_of(data, values) and not one for values, one in zip(every, few, strict=True)
-        )
+        has_points = any(one.singles and not one.is_few for one in boxes)
         marks += f", points: {counted} beyond these" if has_points else ""
-        marks += f", points without a box: all {counted}" if any(few) else ""
+        has_few = any(one.is_few for one in boxes)
+        marks += f", points without a box: all {counted}" if has_few else ""
         marks += f", {_ALIKE.format(counted)}" if any(alike) else ""
     is_endless = data.is_time and any(math.isnan(one) for values in every for one in values)
     words = (marks, f"arrows: {missing}" if is_endless else missing, pooled.flows)

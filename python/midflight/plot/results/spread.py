@@ -12,6 +12,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+from midflight.listing import joined
 from midflight.meant import did_you_mean
 from midflight.plot.common.band_above import make_room_above
 from midflight.plot.common.coincide import same_widths
@@ -107,7 +108,7 @@ from midflight.plot.results.spread_data import (
     bars_of,
     drawn_of,
     known_of,
-    quantiles_of,
+    median_of,
     side_by_side,
     spread_rows,
     units_of,
@@ -136,7 +137,7 @@ from midflight.plot.results.tables import (
     read_once,
     results_of,
 )
-from midflight.plot.results.unfinished import counted_words, joined, unfinished_words
+from midflight.plot.results.unfinished import counted_words, unfinished_words
 from midflight.plot.usual import (
     Shown,
     free_columns,
@@ -720,9 +721,9 @@ def _logs(data: Spread, xscale: str | None, yscale: str | None) -> Logs:
         is_log = is_log_value(xscale, known, suits=data.is_wide, option="--xscale")
         return Logs(x=LOG if is_log else LINEAR)
     if data.kind == "box":
-        boxes = [quantiles_of(data, values) for group in data.groups for values in group.values]
+        medians = [median_of(data, values) for group in data.groups for values in group.values]
         drawn = drawn_of(data)
-        suits = hides([box[2] for box in boxes], drawn)
+        suits = hides(medians, drawn)
         return Logs(y=is_log_value(yscale, drawn, suits=suits))
     places = [x for group in data.groups for x in group.x]
     bars = [bar for group in data.groups for bar in bars_of(group)]

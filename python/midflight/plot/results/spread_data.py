@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from midflight.plot.results.alike import named_alike
 from midflight.plot.results.axis import axis_places
@@ -15,16 +16,15 @@ from midflight.results import mean_ci, quantile
 
 __all__ = [
     "BEYOND",
+    "Box",
     "Group",
     "Spread",
     "bars_of",
-    "beyond_of",
+    "box_of",
     "drawn_of",
     "interval_of",
-    "is_few",
     "known_of",
     "median_of",
-    "quantiles_of",
     "same_in_all",
     "side_by_side",
     "spread_rows",
@@ -147,45 +147,32 @@ def units_of(data: Spread) -> tuple[str, str]:
     return data.axes[0][1], data.measure[1]
 
 
-def quantiles_of(data: Spread, values: Sequence[float]) -> tuple[float, ...]:
-    """The lower end of the whiskers of a box, its quartiles with the median, and the upper end; a
-    time that is missing is longer than every other.
-
-    The whiskers end at values: 5 % of these, rounded down, are beyond each end.
+class Box(NamedTuple):
+    """What is drawn of some values: the lower end of the whiskers, the quartiles with the median,
+    and the upper end; in ascending order the values beyond the whiskers, or all if they are few;
+    and whether they are too few for a box, and not alike. A time that is missing is infinite.
     """
-    counted = _in_order(data, values)
+
+    points: tuple[float, ...]
+    singles: Sequence[float]
+    is_few: bool
+
+
+def box_of(data: Spread, values: Sequence[float]) -> Box:
+    """Return the box of values. Its whiskers end at values: 5 % of these, rounded down, are beyond
+    each end.
+    """
+    counted = [math.inf if math.isnan(one) else one for one in _counted_of(data, values)]
+    counted.sort()
     if not counted:
-        return (math.nan,) * 5
-    outside = _outside(counted)
-    quartiles = (quantile(counted, share) for share in _BOX)
-    return counted[outside], *quartiles, counted[-1 - outside]
-
-
-def beyond_of(data: Spread, values: Sequence[float]) -> list[float]:
-    """The values that are beyond the whiskers of a box, or all if they are few (`is_few`); a time
-    that is missing is infinite.
-    """
-    counted = _in_order(data, values)
-    if is_few(data, values):
-        return counted
-    low, *_, high = quantiles_of(data, values)
-    return [one for one in counted if not low <= one <= high]
-
-
-def is_few(data: Spread, values: Sequence[float]) -> bool:
-    """Whether values are too few for a box, and not alike."""
-    counted = _in_order(data, values)
-    return len(counted) < LEAST_IN_BOX and len({*counted}) > 1
-
-
-def _outside(values: Sequence[float]) -> int:
+        return Box((math.nan,) * 5, (), False)
     # Also where the product is a little below a whole number.
-    return math.floor(BEYOND * len(values) + 1e-9)
-
-
-def _in_order(data: Spread, values: Sequence[float]) -> list[float]:
-    counted = _counted_of(data, values)
-    return sorted(math.inf if math.isnan(one) else one for one in counted)
+    outside = math.floor(BEYOND * len(counted) + 1e-9)
+    low, high = counted[outside], counted[-1 - outside]
+    quartiles = (quantile(counted, share) for share in _BOX)
+    is_few = len(counted) < LEAST_IN_BOX and len({*counted}) > 1
+    singles = counted if is_few else [one for one in counted if not low <= one <= high]
+    return Box((low, *quartiles, high), singles, is_few)
 
 
 def median_of(data: Spread, values: Sequence[float]) -> float:
@@ -279,7 +266,8 @@ def _rows(data: Spread) -> Iterator[Sequence[object]]:
         for place, values in enumerate(group.values):
             start = (*label, group.names[place], x_unit, *data.measure)
             if data.kind == "box":
-                points = " ".join(f"{one:.6g}" for one in beyond_of(data, values))
-                yield (*start, *quantiles_of(data, values), len(values), points)
+                box = box_of(data, values)
+                points = " ".join(f"{one:.6g}" for one in box.singles)
+                yield (*start, *box.points, len(values), points)
             else:
                 yield (*start, *interval_of(group, place), data.over, *group.counts[place])

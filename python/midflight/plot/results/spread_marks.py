@@ -49,10 +49,8 @@ from midflight.plot.results.spread_data import (
     Group,
     Spread,
     bars_of,
-    beyond_of,
-    is_few,
+    box_of,
     known_of,
-    quantiles_of,
 )
 
 if TYPE_CHECKING:
@@ -235,20 +233,22 @@ def draw_spread_boxes(
     if styles is not None:
         drawn = [(one, *styles[tuple(one.key)]) for one in data.groups]
     for place, (group, look, number) in enumerate(drawn):
-        points = np.array([quantiles_of(data, values) for values in group.values]).reshape(-1, 5)
+        each = [box_of(data, values) for values in group.values]
+        points = np.array([one.points for one in each]).reshape(-1, 5)
         x, shown = _dodged(data, group, place, step), np.minimum(points, over)
         points_pt = room_pt * _shares(shown, ends, is_log=logs.y)
-        singles = [np.array(beyond_of(data, values)) for values in group.values]
-        few = np.array([is_few(data, values) for values in group.values], dtype=np.bool_)
+        few = np.array([one.is_few for one in each], dtype=np.bool_)
         handle = None
-        for at, one, median, has_box in zip(x, singles, points[:, 2], ~few, strict=True):
-            finite = one[np.isfinite(one)]
-            if has_box:
+        for at, one in zip(x, each, strict=True):
+            finite = [value for value in one.singles if math.isfinite(value)]
+            if not one.is_few:
                 draw_single(axes, look, at, finite)
                 continue
-            heights_pt = room_pt * _shares(finite, ends, is_log=logs.y)
-            how: Any = {"median": median, "width": width}
-            handle = draw_few(axes, group.named, look, at, finite, heights_pt, **how) or handle
+            heights_pt = room_pt * _shares(np.array(finite), ends, is_log=logs.y)
+            how: Any = {"median": one.points[2], "width": width}
+            handle = (
+                draw_few(axes, group.named, look, at, np.array(finite), heights_pt, **how) or handle
+            )
         boxes = shown[~few], width, number, points_pt[~few]
         # A box says more of a line than the points of its few values.
         handle = draw_boxes(axes, group.named, look, x[~few], *boxes) or handle
