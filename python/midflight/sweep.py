@@ -660,9 +660,8 @@ class Sweep:
         run_local(asked, place, asked.missing(place), threads=threads, progress=progress)
         asked.merge(place)
         found = SweepOutcome(asked, place)
-        if (made := found.summary).compared:
-            write_whole(place / made.file, made.comparison_text())
-            write_whole(place / made.effects_file, made.effect_text())
+        for name, text in found.summary.tables().items():
+            write_whole(place / name, text)
         return found
 
 

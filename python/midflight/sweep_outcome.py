@@ -85,10 +85,7 @@ class SweepOutcome:
         if metric is not None or by is not None:
             chosen = check_by(by, self.sweep)
             made = Summary.of(self.sweep, self.folder, metric, chosen)
-        compared = made.comparison_columns()
-        if compared and in_all:
-            return Columns(effect_columns(made), self.folder)
-        if not compared:
+        if not made.compared:
             accepted = "a sweep that compares an axis: Sweep.of(..., compare=AXIS)"
             raise refusal(
                 f"the sweep has no comparison; expected {accepted}",
@@ -96,6 +93,9 @@ class SweepOutcome:
                 value=self.sweep.compare,
                 accepted=accepted,
             )
+        if in_all:
+            return Columns(effect_columns(made), self.folder)
+        compared = made.comparison_columns()
         found = {
             name: [None if cell == "" else cell for cell in cells]
             for name, cells in compared.items()

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from midflight.link_cells import link_cells
+from midflight.listing import joined, listed
 from midflight.refusal import names_arguments
 from midflight.report import check_page, data_url, environment
 from midflight.run_report import event_cells, flow_settings
@@ -140,7 +141,7 @@ def sweep_report_html(
                 unfinished=summary.unfinished(for_terminal=False),
                 instead=shown is not summary,
                 named=within_text(labelled(column_name(shown.metric))),
-                effects=_effect_cells(shown),
+                effects=_effect_cells(shown) if shown.has_effects else [],
                 effect_notes=_effect_notes(shown),
                 short=list(change_lines(shown)),
                 best=(best := list(best_lines(shown))),
@@ -248,7 +249,6 @@ def _axis_words(axes: Sequence[str]) -> str:
     """Some axes in a sentence."""
     from midflight.plot.common.names import column_name, within_text
     from midflight.plot.common.style import labelled
-    from midflight.plot.results.unfinished import joined
 
     return joined([labelled(within_text(column_name(one))) if "." in one else one for one in axes])
 
@@ -290,13 +290,10 @@ def sweep_command(asked: Sweep, folder: Path, command: str = "") -> str:
 
 
 def _effect_cells(summary: Summary) -> Sequence[Sequence[str]]:
-    """What each value changes in all, with the words that figures have; nothing without a pair."""
+    """What each value changes in all, with the words that figures have."""
     from midflight.plot.common.names import column_name, with_value
     from midflight.plot.common.style import labelled, short_label
     from midflight.plot.results.axis import shown_value, unit_of
-
-    if not summary.has_pairs or summary.is_all_early:
-        return []
 
     def named(key: str, value: str) -> str:
         return with_value(short_label(key), shown_value(value))
@@ -307,8 +304,6 @@ def _effect_cells(summary: Summary) -> Sequence[Sequence[str]]:
 
 
 def _effect_notes(summary: Summary) -> str:
-    if not summary.has_pairs:
-        return ""
     means = [one.mean for one in summary.effects if one.mean is not None]
     over = "intervals are over the values of axes, not over chance"
     is_over_axes = all(one.over == "axes" for one in means)
@@ -343,7 +338,6 @@ def _axis_cells(asked: Sweep) -> Sequence[Sequence[str]]:
     from midflight.plot.common.names import column_name
     from midflight.plot.common.style import labelled
     from midflight.plot.results.axis import shown_value
-    from midflight.plot.results.unfinished import listed
 
     lines = []
     for key, values in asked.axes.items():

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -396,6 +396,7 @@ def regrouped(
     """Return groups by the axes `was` as groups by other axes, of all the `axes` of a sweep."""
     rest, others = ([key for key in axes if key not in some] for some in (was, by))
     found: dict[tuple[str, ...], Group] = {}
+    sample = {one: sample_places(others, by_chance=one) for one in (False, True)}
     for group in grouped:
         own = dict(zip(was, group.values, strict=True))
         for key, value in group.runs.items():
@@ -403,8 +404,8 @@ def regrouped(
             values = tuple(of[axis] for axis in by)
             place = (group.flow, *values)
             if (into := found.get(place)) is None:
-                into = found[place] = replace(group, values=values, runs={}, early=set())
-                into.sample = sample_places(others, by_chance=group.by_chance)
+                new: Any = {"runs": {}, "early": set(), "sample": sample[group.by_chance]}
+                into = found[place] = replace(group, values=values, **new)
             run = (*(of[axis] for axis in others), key[-1])
             into.runs[run] = value
             if key in group.early:
@@ -524,7 +525,9 @@ def unit_means(
     units: dict[Hashable, list[float | tuple[float, float]]] = {}
     for key, value in keyed:
         units.setdefault(key, []).append(value)
-    return np.array([np.mean(one, axis=0) for one in units.values()], dtype=float)
+    # The mean of one is itself, and most have one.
+    means = (one[0] if len(one) == 1 else np.mean(one, axis=0) for one in units.values())
+    return np.array([*means], dtype=float)
 
 
 def main_metrics(rows: Iterator[dict[str, str]]) -> list[str]:

@@ -38,8 +38,8 @@ MOST_PRINTED = 24
 WIDTH = 96
 #: What a comparison has that its file has otherwise, or not.
 _IN_NO_FILE = ("values", "lower", "higher", "each")
-#: Units in what a metric is called, and their signs.
-_UNITS = {"seconds": "s", "Mbit/s": "Mbit/s"}
+#: The signs of the units in which metrics are printed, by their size in units of the metric.
+_UNITS = {1e9: "s", 1e6: "Mbit/s"}
 #: A metric that all flows have.
 _OF_ALL = "goodput_bps"
 
@@ -147,11 +147,18 @@ class Summary:
 
         return effects_of(self)
 
-    def effect_text(self) -> str:
-        """Return the file of effects, as CSV."""
+    @property
+    def has_effects(self) -> bool:
+        """Whether some pair tells what a value changes."""
+        return self.has_pairs and not self.is_all_early
+
+    def tables(self) -> dict[str, str]:
+        """Return the files of the comparison, as CSV, by their names; none without a comparison."""
         from midflight.sweep_effects import effect_text
 
-        return effect_text(self)
+        if not self.compared:
+            return {}
+        return {self.file: self.comparison_text(), self.effects_file: effect_text(self)}
 
     @property
     def effects_file(self) -> str:
@@ -254,13 +261,12 @@ class Summary:
         """
         from midflight.sweep_effects import effect_cells, effect_notes
 
-        if not self.has_pairs or self.is_all_early:
+        if not self.has_effects or not any(
+            one.combinations > 1 or one.harms for one in self.effects
+        ):
             return []
-        if not any(one.combinations > 1 or one.harms for one in self.effects):
-            return []
-        words, scale = self.measured
-        unit = next((short for name, short in _UNITS.items() if name in words), "")
-        cells = effect_cells(self, unit=(unit, 1 / scale))
+        _, scale = self.measured
+        cells = effect_cells(self, unit=(_UNITS.get(scale, ""), 1 / scale))
         notes = "; ".join(effect_notes(self))
         foot = [textwrap.fill(f"{notes[:1].upper()}{notes[1:]}.", WIDTH)] if notes else []
         several = any(one.combinations > 1 for one in self.effects)

@@ -223,11 +223,9 @@ def sweep(
             return
         asked.merge(folder)
         made = Summary.of(asked, folder)
-        if made.compared:
-            files = {made.file: made.comparison_text(), made.effects_file: made.effect_text()}
-            for name, text in files.items():
-                with open_result(folder / name) as table:
-                    table.write(text)
+        for name, text in made.tables().items():
+            with open_result(folder / name) as table:
+                table.write(text)
     except OSError as error:
         raise UserError(
             f'cannot write to "{folder}": {error.strerror or error}; shards that are there stay'

@@ -259,14 +259,10 @@ def closed_path(history: History, at_ns: int) -> str:
     """Return that nothing can pass at an instant, as there is no link, or the recording of the link
     in use has no rate; "" if something can.
     """
-    for one in history.outages_within(at_ns, at_ns):
-        return f"At {when(at_ns)} {outage_text(one)}."
-    flow = next(one for one in history.setup.flows if one["name"] == history.flow)
-    for change in history.setup.path_changes if flow["moves"] else ():
-        begin_ns, end_ns = change["at_ns"], change["make_ns"]
-        if change["breaks"] and begin_ns <= at_ns < end_ns:
-            return f"At {when(at_ns)} there was no link, from {when(begin_ns)} to {when(end_ns)}."
-    return ""
+    for outage in history.outages_within(at_ns, at_ns):
+        return f"At {when(at_ns)} {outage_text(outage)}."
+    open_at = (one for one in pauses(history, at_ns, at_ns) if at_ns < one.end_ns)
+    return next((f"At {when(at_ns)} {one.words}." for one in open_at), "")
 
 
 def limit_near(
