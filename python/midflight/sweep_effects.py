@@ -225,7 +225,7 @@ def effect_cells(
         f"mean change{in_unit}",
         "95 % interval",
         *(["finished" if summary.metric.endswith("_ns") else "with a value"] if has_runs else []),
-        *([f"{harm} at", f"at most{in_unit}", "where"] if has_harm else []),
+        *([f"{harm} at", f"worst{in_unit}", "where"] if has_harm else []),
     ]
     lines = [head]
     for one, sides in zip(every, counts, strict=True):
@@ -286,5 +286,7 @@ def effect_notes(summary: Summary) -> list[str]:
         notes.append(f"unfinished: {every[0].baseline} finished there more often")
     if harm_words(summary) and any(one.points > one.combinations for one in every):
         apart = [key for key in every[0].axes if key not in summary.by and key in _varied(summary)]
-        notes.append(f"{harm_words(summary)} at: each value of {', '.join(apart)} counts")
+        notes.append(
+            f"{harm_words(summary)} at: counts each value of {', '.join(apart)} separately"
+        )
     return notes

@@ -270,8 +270,8 @@ class Summary:
         notes = "; ".join(effect_notes(self))
         foot = [textwrap.fill(f"{notes[:1].upper()}{notes[1:]}.", WIDTH)] if notes else []
         several = any(one.combinations > 1 for one in self.effects)
-        words = "In how many combinations it is which way, and by how much in all:"
-        return ["", words if several else "In all:", "", align(cells), *foot]
+        words = "Combinations with a change in either direction, and the overall change:"
+        return ["", words if several else "Overall change:", "", align(cells), *foot]
 
     def unmet_notes(self) -> list[str]:
         """Return what does not measure the handoff, and what the tables leave out for that."""

@@ -73,9 +73,9 @@ def test_harm_at_an_instant_is_told_of_several_combinations() -> None:
     assert dict(zip(head, line, strict=True)) == {
         **{SCHEME: "a", "faster": "2", "slower": "0", "open": "0"},
         **{"mean change (%)": "\N{MINUS SIGN}35", "95 % interval": line[5]},
-        **{"slower at": "1 of 4", "at most (%)": "+20", "where": f"{GAP} 1s, {AT} 2s"},
+        **{"slower at": "1 of 4", "worst (%)": "+20", "where": f"{GAP} 1s, {AT} 2s"},
     }
-    assert f"slower at: each value of {AT} counts" in effect_notes(made)
+    assert f"slower at: counts each value of {AT} separately" in effect_notes(made)
 
 
 def test_runs_that_do_not_finish_are_given_for_each_value_and_are_harm() -> None:
