@@ -178,11 +178,12 @@ def _results(sweep: Sweep, folder: Path) -> str:
         head = f"Quartiles and 95th percentile of {words}{summary.over()}"
         cells = summary.quartile_cells(unit)
     left_out = summary.left_out_words(_MOST_LINES) if summary.compared else ""
+    effects: tuple[str, Sequence[Sequence[str]], str] | None = summary.effect_table()
     head, figures, best = " ".join(head.split()), [], []
     try:
         from midflight.plot.common.plain import usual_of_folder
         from midflight.plot.common.style import labelled
-        from midflight.sweep_report import headed
+        from midflight.sweep_report import headed, shown_effects
         from midflight.sweep_verdict import best_lines
     except ImportError:
         pass
@@ -193,6 +194,8 @@ def _results(sweep: Sweep, folder: Path) -> str:
             best = [f"{one}." for one in best_lines(shown)]
             figures = _first_figure(sweep, folder, shown)
             head, left_out, cells = labelled(head), labelled(left_out), headed(cells)
+            if effects is not None:
+                effects = effects[0], shown_effects(summary), labelled(effects[2])
     parts = [_text(one) for one in (summary.unfinished(), head) if one]
     all_in = f"the report (midflight report {shlex.quote(str(folder))})"
     if not summary.compared:
@@ -202,6 +205,9 @@ def _results(sweep: Sweep, folder: Path) -> str:
     else:
         more = _text(f"{left_out}; {all_in} has all") if left_out else ""
         table = _table(cells, most=len(cells)) + more
+        if effects is not None:
+            above, lines, below = effects
+            table += _text(above) + _table(lines, most=len(lines)) + (_text(below) if below else "")
     return "".join([*map(_text, best), *figures, *parts, table])
 
 

@@ -28,6 +28,7 @@ __all__ = [
     "effect_cells",
     "effect_columns",
     "effect_notes",
+    "effect_rows",
     "effect_text",
     "effects_of",
 ]
@@ -150,19 +151,20 @@ def _is_unfinished(harm: Comparison) -> bool:
 
 def effect_columns(summary: Summary) -> dict[str, list[Any]]:
     """Return the table as columns by their names, in the unit of the metric; None is no value."""
-    rows = [*_rows(summary)]
+    rows = [*effect_rows(summary)]
     return {name: [row[place] for row in rows] for place, name in enumerate(COLUMNS)}
 
 
 def effect_text(summary: Summary) -> str:
     """Return the table as CSV."""
     text = io.StringIO()
-    rows = (["" if cell is None else cell for cell in row] for row in _rows(summary))
+    rows = (["" if cell is None else cell for cell in row] for row in effect_rows(summary))
     csv.writer(text, lineterminator="\n").writerows([COLUMNS, *map(csv_row, rows)])
     return text.getvalue()
 
 
-def _rows(summary: Summary) -> Iterator[list[Any]]:
+def effect_rows(summary: Summary) -> Iterator[list[Any]]:
+    """Yield the rows of the table, in the order of `COLUMNS`; None is no value."""
     varied = _varied(summary)
 
     def finite(one: Comparison | None, name: str) -> Any:

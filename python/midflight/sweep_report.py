@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = [
     "headed",
     "report_sweep",
+    "shown_effects",
     "sweep_command",
     "sweep_figures",
     "sweep_heading",
@@ -141,7 +142,7 @@ def sweep_report_html(
                 unfinished=summary.unfinished(for_terminal=False),
                 instead=shown is not summary,
                 named=within_text(labelled(column_name(shown.metric))),
-                effects=_effect_cells(shown) if shown.has_effects else [],
+                effects=shown_effects(shown) if shown.has_effects else [],
                 effect_notes=_effect_notes(shown),
                 short=list(change_lines(shown)),
                 best=(best := list(best_lines(shown))),
@@ -289,8 +290,8 @@ def sweep_command(asked: Sweep, folder: Path, command: str = "") -> str:
     return shlex.join([*words, *policies, "--out", f"{folder.resolve().name}-again"])
 
 
-def _effect_cells(summary: Summary) -> Sequence[Sequence[str]]:
-    """What each value changes in all, with the words that figures have."""
+def shown_effects(summary: Summary) -> Sequence[Sequence[str]]:
+    """Return what each value changes in all, with the words that figures have."""
     from midflight.plot.common.names import column_name, with_value
     from midflight.plot.common.style import labelled, short_label
     from midflight.plot.results.axis import shown_value, unit_of

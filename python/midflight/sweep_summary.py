@@ -196,6 +196,9 @@ class Summary:
 
     def values(self) -> dict[str, Any]:
         """Return the summary as values for JSON; infinite and missing values are None."""
+        from midflight.sweep_effects import COLUMNS as EFFECT_COLUMNS
+        from midflight.sweep_effects import effect_rows
+
         return {
             "metric": self.metric,
             "phase": self.phase,
@@ -220,6 +223,10 @@ class Summary:
                     **{k: finite(v) for k, v in asdict(one).items() if k not in _IN_NO_FILE},
                 }
                 for one in self.compared
+            ],
+            "effects": [
+                {name: finite(cell) for name, cell in zip(EFFECT_COLUMNS, row, strict=True)}
+                for row in effect_rows(self)
             ],
         }
 
@@ -255,23 +262,30 @@ class Summary:
             lines += self.effect_lines()
         return "\n".join(lines)
 
-    def effect_lines(self) -> list[str]:
-        """Return the table of what each value changes in all, with what its columns mean; nothing
-        without a pair, or where it has no more than the comparison.
+    def effect_table(self) -> tuple[str, list[list[str]], str] | None:
+        """Return the table of what each value changes in all, with a text above it and what its
+        columns mean; None without a pair, or where it has no more than the comparison.
         """
         from midflight.sweep_effects import effect_cells, effect_notes
 
         if not self.has_effects or not any(
             one.combinations > 1 or one.harms for one in self.effects
         ):
-            return []
+            return None
         _, scale = self.measured
         cells = effect_cells(self, unit=(_UNITS.get(scale, ""), 1 / scale))
         notes = "; ".join(effect_notes(self))
-        foot = [textwrap.fill(f"{notes[:1].upper()}{notes[1:]}.", WIDTH)] if notes else []
         several = any(one.combinations > 1 for one in self.effects)
         words = "Combinations with a change in either direction, and the overall change:"
-        return ["", words if several else "Overall change:", "", align(cells), *foot]
+        foot = f"{notes[:1].upper()}{notes[1:]}." if notes else ""
+        return words if several else "Overall change:", cells, foot
+
+    def effect_lines(self) -> list[str]:
+        """Return the table of effects as text; nothing where there is none."""
+        if (found := self.effect_table()) is None:
+            return []
+        words, cells, notes = found
+        return ["", words, "", align(cells), *([textwrap.fill(notes, WIDTH)] if notes else [])]
 
     def unmet_notes(self) -> list[str]:
         """Return what does not measure the handoff, and what the tables leave out for that."""

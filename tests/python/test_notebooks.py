@@ -52,7 +52,8 @@ def test_a_sweep_in_a_notebook_names_what_has_all_lines(tmp_path: Path) -> None:
     axes = {SCHEME: ["sack", "enhanced", "freeze"], "handoffs.0.gap": "0.1s:2s:0.1s"}
     sweep = Sweep.of(Scenario.read("wifi-to-lte"), axes, compare=SCHEME)
     text = sweep.run(tmp_path / "out")._repr_html_()
-    (table,) = re.findall("<table>.*</table>", text)
+    table, effects = re.findall("<table>.*?</table>", text)
+    assert effects.count("<tr>") == 4
     # As many of each value, the first and the last ones, and a line of dots.
     assert table.count("<tr>") == 23
     assert table.count("<td>freeze</td>") == table.count("<td>enhanced</td>") == 10

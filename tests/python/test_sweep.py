@@ -99,9 +99,9 @@ def test_a_sweep_runs_in_one_call(tmp_path: Path, capsys: pytest.CaptureFixture[
         assert "8 cells" in text
         assert simulated in text
         assert text.index("decides nothing") < text.index("<figure>")
-        # The figure, and one table, whose axes are named in words.
+        # The figure, and two tables, whose axes are named in words: pairs, and effects.
         marks = ["data:image/svg+xml;base64,", "Against sack", "<table>"]
-        assert [text.count(one) for one in marks] == [1] * 3
+        assert [text.count(one) for one in marks] == [1, 1, 2]
         places = [text.index(one) for one in marks]
         assert places == sorted(places)
         assert "<th>Gap of the handoff</th>" in text
@@ -373,6 +373,9 @@ def test_the_command_sums_up(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert found["cells"] == 6
     assert [one["runs"] for one in found["groups"]] == [3, 3]
     assert found["comparison"][0]["pairs"] == 3
+    base, other = found["effects"]
+    assert (base["value"], base["pairs"]) == ("sack", None)
+    assert (other["value"], other["pairs"]) == ("enhanced", 3)
     assert len(rows(out / "comparison.csv")) == 1
 
 
