@@ -543,7 +543,8 @@ def _usual_time(panel: Panel) -> float:
             places = np.searchsorted(edges, one.time_s, side="right")
             parts = np.split(one.value, np.flatnonzero(np.diff(places)) + 1)
             tops = np.array([np.quantile(part, 0.95) for part in parts])
-            found.append(float(np.quantile(tops, _USUAL)))
+            # One of them: of few samples a value between two would cut off the larger one.
+            found.append(float(np.quantile(tops, _USUAL, method="higher")))
             continue
         lasts = np.append(np.diff(one.time_s), 0.0)
         lasts[known] *= ~_is_alone(one.value[known])

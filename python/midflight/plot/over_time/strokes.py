@@ -11,7 +11,7 @@ import numpy as np
 from midflight.plot.common.line_looks import look_of
 from midflight.plot.common.style import Look, captioned, is_paper, lighter, text_width
 from midflight.plot.over_time.crowded import with_room
-from midflight.plot.over_time.curves import Curve, Draw, Panel
+from midflight.plot.over_time.curves import Curve, Draw, Panel, Values
 from midflight.plot.over_time.history import NS_PER_S
 from midflight.plot.over_time.marks import EVENTS, GROUPS, STALL, TIMEOUTS, Event, marker_of
 from midflight.plot.over_time.panel_scales import SPANS
@@ -197,7 +197,7 @@ def draw_curve(
         )
     if one.most is not None and not stroke.is_repeated:
         thin: Any = {"linewidth": 0.5, "alpha": 0.75, "drawstyle": "steps-post", "zorder": 2.5}
-        axes.plot(time, one.most, color=look.colour, linestyle=stroke.style, **thin)
+        axes.plot(*_closed(time, one.most, value), color=look.colour, ls=stroke.style, **thin)
     markers: dict[str, Any] = {}
     if marked:
         every = (room.window[1] - room.window[0]) / _MARKERS
@@ -229,6 +229,17 @@ def draw_curve(
         rasterized=len(time) > 3 * MOST_VECTORS,
         **markers,
     )
+
+
+def _closed(time: Values, most: Values, value: Values) -> tuple[Values, Values]:
+    """A line of maxima that begins and ends at the line itself, so that also one that is above the
+    axis from its beginning, or to its end, is seen to leave and to return.
+    """
+    there = np.isfinite(most) & np.isfinite(value)
+    edges = np.flatnonzero(np.diff(there.astype(np.int8), prepend=0, append=0))
+    at = np.ravel(np.column_stack([edges[::2], edges[1::2]]))
+    of = np.ravel(np.column_stack([edges[::2], edges[1::2] - 1]))
+    return np.insert(time, at, time[of]), np.insert(most, at, value[of])
 
 
 def draw_whole_markers(axes: Axes, panel_pt: float) -> None:
