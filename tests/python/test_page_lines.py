@@ -170,7 +170,7 @@ def test_means_of_the_throughput_are_finer_the_closer_one_looks(
     times, means = page.run("midflight.means(0)")
     trace = Scenario.read("bufferbloat").trace()
     came = trace.numpy("event") == "rcv"
-    edges = np.append(times, page.run("midflight.runs[0].end"))
+    edges = np.append(times, page.run("midflight.runs[0].received ?? midflight.runs[0].end"))
     sums, _ = np.histogram(trace.numpy("time_ns")[came], edges, weights=trace.numpy("bytes")[came])
     assert np.sum(np.array(means) * np.diff(edges)) / 8e3 == pytest.approx(sums.sum(), rel=1e-6)
     # Behind the whole interval of a burst is what is left of one.
@@ -185,8 +185,9 @@ def test_means_of_the_throughput_are_finer_the_closer_one_looks(
 
 
 def test_means_of_the_whole_run_are_those_of_its_figure(browser: Browser, tmp_path: Path) -> None:
-    """Of round trips, of whole frames of a call, and of several lines."""
+    """Of round trips, of whole frames of a call, of segments of a video, and of several lines."""
     cases = [("ferry", []), ("call-handoff", []), ("train", ["sack", "bbr-linux"])]
+    cases += [("video-tunnel", [])]
     for name, schemes in [*cases, ("web-page", [])]:
         file = plot_page(name, tmp_path / "a.html", schemes=schemes, from_s=0.0)
         page, data = Page(browser, file), data_of(file.read_text())

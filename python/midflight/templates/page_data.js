@@ -113,15 +113,35 @@ const MOST_EARLY = .05;
  * did for longer than an interval, unless the path is cut there.
  */
 function edgesOf(run, step) {
-  const { cuts, resumed: [[, begin], ...resumed], end } = run;
+  const { cuts, resumed: [[, begin], ...resumed] } = run, isWhole = !!run.segments && step >= run.segments.length;
+  // The last segment of a video is over a time as long as the others.
+  const end = isWhole ? run.end : run.received ?? run.end;
   if (!run.edges || run.edges.size > 8) run.edges = new Map();
   if (!run.edges.has(step)) {
     const isCut = time => { const k = lower(cuts, time - .25 * step); return k < cuts.length && Math.abs(cuts[k] - time) < .25 * step; };
     const own = resumed.filter(([length, time]) => length > step && !isCut(time))
       .map(([, time,, early]) => time - early <= MOST_EARLY * step ? early : time);
-    run.edges.set(step, wholeBursts(run, madeEdges([...cuts, ...own].sort((a, b) => a - b), step, end, begin), [begin, ...own], step));
+    const ends = [...cuts, ...own, ...isWhole ? [] : partsOf(run, step)].sort((a, b) => a - b), made = madeEdges(ends, step, end, begin);
+    const found = isWhole ? atInstants(made, run.segments.requested.map(([time]) => time), new Set([...ends, begin]), step) : wholeBursts(run, made, [begin, ...own], step);
+    run.edges.set(step, found);
   }
   return run.edges.get(step);
+}
+/** Where a video waits before its next request, its mean ends with what has been read. */
+function partsOf({ segments, resumed: [[, begin]] }, step) {
+  if (!segments) return [];
+  const { requested, read } = segments, next = i => i + 1 < requested.length - 1 ? requested[i + 1][0] : Infinity;
+  return read.map(([time]) => time).filter((time, i) => next(i) - time > step && time > begin);
+}
+/** Edges at the instants of a video's segments (`at_instants` of figures). */
+function atInstants(edges, at, cuts, step) {
+  const first = edges[0], end = edges[edges.length - 1];
+  const found = Float64Array.from(new Set([...edges.filter(one => one === first || one === end || cuts.has(one)), ...at.filter(one => one > first && one < end)])).sort();
+  const more = edges.filter(one => {
+    const place = lower(found, one), before = found[Math.max(place - 1, 0)], behind = found[Math.min(place, found.length - 1)];
+    return Math.min(one - before, behind - one) >= .25 * step && behind - before > 1.5 * step;
+  });
+  return Float64Array.from(new Set([...found, ...more])).sort();
 }
 
 /** Edges with which intervals that begin with bursts, at `begins`, are whole ones (`with_whole_bursts` of figures). */
@@ -153,11 +173,12 @@ function wholeBursts({ cuts, resumed, last }, edges, begins, step) {
  */
 function means(run, unit, per, from, until) {
   const { cuts, bytes, cutBytes, end } = run, all = edgesOf(run, per * unit), t = [], v = [];
-  const byResumed = new Map(run.resumed.flatMap(([, time, had, early]) => [[time, had], [early, had]]));
+  const { requested = [], read = [] } = run.segments || {};
+  const byResumed = new Map([...requested, ...read, ...run.resumed.flatMap(([, time, had, early]) => [[time, had], [early, had]])]);
   const isEarly = ([, time,, early]) => time - early <= MOST_EARLY * per * unit, wholes = run.wholes[per * unit] || [];
   const byWhole = new Map(wholes.map((had, i) => [(isEarly(run.resumed[i]) ? run.resumed[i][3] : run.resumed[i][1]) + per * unit, had]));
   const by = time => {
-    if (time >= end) return bytes[bytes.length - 1];
+    if (time >= (run.received ?? end)) return bytes[bytes.length - 1];
     const k = lower(cuts, time);
     if (cuts[k] === time || !(time % unit)) return cuts[k] === time ? cutBytes[k] : bytes[time / unit];
     const found = byResumed.get(time) ?? byWhole.get(time), k0 = Math.floor(time / unit);

@@ -240,7 +240,7 @@ const KINDS = {
         g.save(); g.fillStyle = css.soft; g.textAlign = "right"; g.textBaseline = "top";
         g.fillText(at.drawn.far = `the link's rate is ${span}${short(behind.most)} Mbit/s`, area.left + area.w - 4, area.y2 + 4); g.restore();
       }
-      own(at, run, throughput(at, run), yOf);
+      own(at, run, throughput(at, run), yOf, at.edgesOf(run, interval(at)).at(-1));
     },
     rows: ["stalled", ...Events.TIMEOUTS],
     marks: [["line", "arrivals"], ["band", "rate of the link in use", run => !run.path.isOwnRate], ["made", "rate of the link in use", run => run.path.isOwnRate]],

@@ -319,6 +319,14 @@ class History:
         last = self._table.last_ns
         return max(last, self._moments.end_ns) if self.is_waiting else last
 
+    @cached_property
+    def received_ns(self) -> int:
+        """When the last data of a flow that is done have arrived: a mean over the time until the
+        sender knows that would look like a collapse. Of others it is their end.
+        """
+        arrivals = self.times("rcv")
+        return self.end_ns if self.is_waiting or not len(arrivals) else int(arrivals[-1])
+
     @property
     def is_waiting(self) -> bool:
         """Whether something is outstanding at the end of the run, or a video plays."""

@@ -487,8 +487,9 @@ def _throughput(runs: Sequence[WatchedRun], window: tuple[float, float], interva
 
 def _edges(run: WatchedRun, flow: History, window: tuple[float, float], interval: float) -> Values:
     """The edges of the intervals of a throughput in a window, in seconds: the first one begins with
-    the first data that arrive, and one where data arrive after nothing did for longer than an
-    interval. A mean across these would be seen before its data arrive. Bursts have whole intervals.
+    the first data that arrive, the last one ends with the last data of a flow that is done, and one
+    begins where data arrive after nothing did for longer than an interval. A mean across these
+    would be seen before its data arrive. Bursts have whole intervals.
     """
     begin, silent, again = silences(flow, window)
     if (opened := opened_s(run, flow)) is not None:
@@ -507,7 +508,9 @@ def _edges(run: WatchedRun, flow: History, window: tuple[float, float], interval
     waits = np.append(requested[1 : len(read) + 1], np.inf)[: len(read)] - read > interval
     parts = [] if is_whole else [one for one in read[waits] if one > begin]
     ends = sorted([*at, begin, *own, *parts])
-    edges = bin_edges((begin, window[1]), interval, flow.end_ns / NS_PER_S, ends)
+    # The last segment of a video is over a time as long as the others.
+    end_ns = flow.end_ns if is_whole else flow.received_ns
+    edges = bin_edges((begin, window[1]), interval, end_ns / NS_PER_S, ends)
     if is_whole:
         # The last one is as long as the others, if it has been read until then.
         last = np.maximum(read[-1:], requested[-1:] + segment_s)

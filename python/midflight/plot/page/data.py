@@ -26,6 +26,7 @@ from midflight.plot.over_time.applications import (
     frames_of,
     has_events,
     objects_of,
+    spans_of_segments,
     stalls_of,
 )
 from midflight.plot.over_time.curves import Curve, WatchedRun
@@ -400,9 +401,43 @@ def _arrived(run: WatchedRun, flow: History, intervals: Intervals, payload: int)
         "resumed": resumed.tolist(),
         "wholes": wholes,
         "last": int(flow.times("rcv")[-1]) if len(flow.times("rcv")) else 0,
+        # Means end with the data of a flow that is done.
+        **({} if flow.received_ns == flow.end_ns else {"received": flow.received_ns}),
+        **_segments_of(run, flow, sums),
         # The last mean of a call, which ends with a frame, is over the time of its frames.
         **({"frame": round(call.interval_s * NS_PER_S)} if call is not None else {}),
     }
+
+
+def _segments_of(run: WatchedRun, flow: History, sums: NDArray[np.float64]) -> dict[str, Any]:
+    """Of a video how long a segment plays, and when each one is requested and read, each with the
+    bytes that have arrived by then: the means of figures begin and end there. Behind the last
+    request is the end of a time as long as the others.
+    """
+    if (length := run.segments.get(flow.flow)) is None:
+        return {}
+    requested, read = spans_of_segments(flow)
+    if not len(requested):
+        return {}
+    last = np.maximum(read[-1:], requested[-1:] + length)
+
+    def with_bytes(times: NDArray[np.float64]) -> list[list[int]]:
+        at = _ns(times)
+        return [[*one] for one in zip(at.tolist(), _by(flow, sums, at), strict=True)]
+
+    return {
+        "segments": {
+            "length": round(length * NS_PER_S),
+            "requested": with_bytes(np.append(requested, last)),
+            "read": with_bytes(read),
+        }
+    }
+
+
+def _by(flow: History, sums: NDArray[np.float64], at: NDArray[np.int64]) -> list[int]:
+    """The bytes that have arrived before instants."""
+    found = sums[np.searchsorted(flow.times("rcv"), at, side="left")]
+    return [int(one) for one in found]
 
 
 def _application(run: WatchedRun, flow: History, every: int) -> dict[str, Any]:
