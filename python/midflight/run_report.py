@@ -25,6 +25,7 @@ from midflight.report_words import apart, happened, late_words, missed_words, un
 from midflight.report_words import compared as compared_words
 from midflight.run_tables import RunSummary, is_requests, measures_of, rows, stacks_of
 from midflight.simulated import simulated_words
+from midflight.unmet import unmet_notes
 
 if TYPE_CHECKING:
     from midflight._core import Plan
@@ -268,6 +269,7 @@ def report_html(outcome: Outcome | Mapping[str, Outcome], *, command: str = "") 
                         }
                     )
     image, has_band, no_queues = over_time(runs, kinds)
+    unmet = unmet_notes((one.plan, one.flows, one.phases) for one in several.values())
     return (
         environment()
         .get_template("run_report.html.j2")
@@ -281,9 +283,10 @@ def report_html(outcome: Outcome | Mapping[str, Outcome], *, command: str = "") 
                 scenario["links"], has_rooms=True, recordings=outcome.plan.recordings()
             ),
             recordings=recording_tables(outcome),
-            notes=list(
-                dict.fromkeys(said for one in several.values() for said in remarks_of(one.plan))
-            ),
+            notes=[
+                *dict.fromkeys(said for one in several.values() for said in remarks_of(one.plan)),
+                *unmet,
+            ],
             flows=flow_settings(scenario["flows"]),
             events=event_cells(scenario),
             settings=scenario.get("set", {}),

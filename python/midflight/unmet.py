@@ -20,6 +20,7 @@ from midflight.run_tables import counted, plain_text, rows
 
 if TYPE_CHECKING:
     from midflight._core import PathChange, Plan, Table
+    from midflight.results import Columns
     from midflight.sweep import Sweep
 
 __all__ = [
@@ -29,9 +30,11 @@ __all__ = [
     "Unmet",
     "UnmetRuns",
     "done_early",
+    "drawn_notes",
     "handoff_words",
     "met_handoff",
     "unmet_cells",
+    "unmet_notes",
 ]
 
 #: The column of results that says whether a flow was not done before the handoff, or, for a time
@@ -109,7 +112,7 @@ class UnmetRuns:
         self.done: dict[int, tuple[int, int]] = {}
         self.late: dict[str, int] = {}
 
-    def add(self, flows: Table, _phases: Table) -> None:
+    def add(self, flows: Table | Columns, _phases: Table | Columns) -> None:
         """Add some runs."""
         moving = [row for row in rows(flows) if row["moves"]]
         for _, found in groupby(moving, key=itemgetter("run")):
@@ -136,6 +139,25 @@ class UnmetRuns:
             yield f"handoff at {when(late[0])}{more}: {done}"
         for name, at in self.late.items():
             yield f"{name} opens at {when(at)}, after the last handoff at {when(self.handoffs[-1])}"
+
+
+def unmet_notes(made: Iterable[tuple[Plan, Table | Columns, Table | Columns]]) -> list[str]:
+    """Return the notes on runs of several scenarios, each with its tables of flows and of phases.
+    Those with handoffs at the same instants, as with other schemes, are told together.
+    """
+    each: dict[tuple[int, ...], UnmetRuns] = {}
+    for plan, flows, phases in made:
+        new = UnmetRuns(plan)
+        each.setdefault(tuple(new.handoffs), new).add(flows, phases)
+    return [said for one in each.values() for said in one.notes()]
+
+
+def drawn_notes(plans: Iterable[Plan], run: int) -> list[str]:
+    """Return the same notes on one run of each scenario. A run on a kernel is not repeated."""
+    from midflight.scenario import run_tables
+
+    moving = [one for one in plans if handoffs_ns(one.path_changes) and one.stack != "linux"]
+    return unmet_notes((one, *run_tables([one], runs=(run, run + 1))) for one in moving)
 
 
 class PathChanges:

@@ -52,6 +52,7 @@ from midflight.cli.source import (
 )
 from midflight.recordings import check_is_no_recording
 from midflight.remark import equal_runs, remarks_of
+from midflight.unmet import drawn_notes
 
 if TYPE_CHECKING:
     from midflight._core import Plan
@@ -477,12 +478,15 @@ def plot(
         if schemes:
             check_schemes(axes, schemes, flows, getattr(titled, "canonical", ""))
     notes: list[str] = []
+    run_plans: list[Plan] = []
     if study is None and not is_question:
         plans = [*shown_run.values()] if axes else [shown_run]
         used = (with_schemes(json.loads(one.canonical), first_flow, schemes or ()) for one in plans)
         idle = idle_notes_of(used)
         for plan in plans:
-            notes += remarks_of(plan, run=plans_of_schemes(plan, flows, schemes or (), policies))
+            of_schemes = plans_of_schemes(plan, flows, schemes or (), policies)
+            notes += remarks_of(plan, run=of_schemes)
+            run_plans += of_schemes
         notes += idle
         if equal := equal_runs(plans):
             notes.append(f"{equal}; one is drawn")
@@ -551,6 +555,7 @@ def plot(
                     **of_all,
                 )
             note_labels(dress["labels"])
+    notes += drawn_notes(run_plans, number)
     # Where a value is refused, its error stands alone.
     for said in dict.fromkeys(notes):
         note(said)

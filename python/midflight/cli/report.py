@@ -22,6 +22,7 @@ from midflight.cli.output import QUIET_S, UserError, note, open_result, progress
 from midflight.cli.plot import with_schemes
 from midflight.cli.run import idle_notes, scenario_plan
 from midflight.remark import equal_runs, remarks_of
+from midflight.unmet import unmet_notes
 
 __all__ = ["report"]
 
@@ -126,7 +127,9 @@ def report(
         target.write(report_html(outcomes, command=command))
     used = with_schemes(json.loads(plan.canonical), None, schemes or ())
     run = (made.plan for made in outcomes.values())
-    for one in filter(None, (*remarks_of(plan, run=run), *idle_notes(used), equal_runs([plan]))):
+    notes = [*remarks_of(plan, run=run), *idle_notes(used), equal_runs([plan])]
+    notes += unmet_notes((made.plan, made.flows, made.phases) for made in outcomes.values())
+    for one in filter(None, notes):
         note(one)
     note(f"written to {out}")
 
