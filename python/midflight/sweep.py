@@ -24,7 +24,6 @@ import math
 import os
 import secrets
 import shutil
-import socket
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -44,8 +43,12 @@ from midflight.run_tables import csv_row
 from midflight.sweep_folder import (
     TABLES,
     check_metric,
+    forget_ended,
+    host_name,
+    is_running,
     read_definition,
     refuse_another,
+    running_mark,
     shard_cells_of,
 )
 from midflight.sweep_outcome import SweepOutcome
@@ -587,10 +590,12 @@ class Sweep:
         """Make the folder of the sweep, or check that an existing folder has this sweep.
 
         Incomplete files of this machine are removed. Raises `MidflightError` for a folder with
-        another sweep, or with this sweep of another version; such a folder is not changed.
+        another sweep, also while that runs its first shard, or with this sweep of another version;
+        such a folder is not changed.
         """
         definition = self.definition()
         file = folder / "sweep.json"
+        forget_ended(folder)
         if file.is_file():
             refuse_another(file, definition)
         else:
@@ -605,8 +610,9 @@ class Sweep:
         (folder / "shards").mkdir(parents=True, exist_ok=True)
         for left in (folder / "shards").glob("*.tmp"):
             _, host, pid, *_ = [*left.name.split("+"), "", "", ""]
-            if host == _host() and pid.isdigit() and not _is_running(int(pid)):
+            if host == host_name() and pid.isdigit() and not is_running(int(pid)):
                 shutil.rmtree(left, ignore_errors=True)
+        running_mark(folder).touch()
         text = json.dumps(definition, indent=2) + "\n"
         if not file.is_file() or file.read_bytes() != text.encode():
             write_whole(file, text)
@@ -614,7 +620,7 @@ class Sweep:
     def keep(self, folder: Path, shard: Shard, tables: Mapping[str, str]) -> None:
         """Write the tables of a shard, completely or not at all."""
         target = shard_folder(folder, shard)
-        mark = f"{_host()}+{os.getpid()}+{secrets.token_hex(4)}"
+        mark = f"{host_name()}+{os.getpid()}+{secrets.token_hex(4)}"
         unfinished = target.with_name(f"{shard.address}+{mark}+.tmp")
         try:
             unfinished.mkdir()
@@ -639,6 +645,7 @@ class Sweep:
             files = [shard_folder(folder, shard) / f"{name}.csv" for shard in self.shards()]
             concatenate(files, folder / f"{name}.csv")
             write_parquet(folder / f"{name}.csv", self.axes)
+        running_mark(folder).unlink(missing_ok=True)
 
     def run(
         self, folder: str | Path, *, threads: int = 0, progress: Progress | None = None
@@ -687,20 +694,6 @@ def _is_whole(shard: Path) -> bool:
 
 def _sum(table: bytes) -> str:
     return hashlib.blake2b(table, digest_size=16).hexdigest()
-
-
-def _host() -> str:
-    return "".join(c if c.isalnum() else "-" for c in socket.gethostname())
-
-
-def _is_running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return True
 
 
 def _write_synced(path: Path, text: str) -> None:

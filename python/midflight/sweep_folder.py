@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
+import socket
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,9 +18,13 @@ __all__ = [
     "TABLES",
     "check_metric",
     "comparison_file",
+    "forget_ended",
+    "host_name",
+    "is_running",
     "kept_comparison",
     "read_definition",
     "refuse_another",
+    "running_mark",
     "shard_cells_of",
 ]
 
@@ -53,7 +59,7 @@ def refuse_another(file: Path, definition: Mapping[str, Any]) -> None:
         there = json.loads(file.read_text(encoding="utf-8"))
     except ValueError:
         return  # It was damaged, and is written again.
-    if not _has_cells(file.parent):
+    if not _has_cells(file.parent) and not any(one for _, one in _others_running(file.parent)):
         return  # It was begun, as with a policy that failed, and has no results to lose.
     there = there if isinstance(there, dict) else {}
     # Changes that give the same tables: another summary, shards of another size, other words.
@@ -75,6 +81,49 @@ def _has_cells(folder: Path) -> bool:
     """Whether the folder of a sweep has tables, or a shard that is complete or being written."""
     tables = (folder / f"{table}.csv" for table in TABLES)
     return any(one.is_file() for one in tables) or any((folder / "shards").glob("*"))
+
+
+def host_name() -> str:
+    """The name of this machine in names of files."""
+    return "".join(c if c.isalnum() else "-" for c in socket.gethostname())
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process of this machine runs."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
+#: What the file begins with that says which process runs a sweep in its folder.
+_RUNNING = ".running"
+
+
+def running_mark(folder: Path) -> Path:
+    """The file that says that this process runs the sweep in a folder."""
+    return folder / f"{_RUNNING}+{host_name()}+{os.getpid()}"
+
+
+def _others_running(folder: Path) -> list[tuple[Path, bool]]:
+    """The marks of other processes, and whether they may run; of other machines that is unknown."""
+    found = []
+    for mark in folder.glob(f"{_RUNNING}+*"):
+        _, host, pid, *_ = [*mark.name.split("+"), "", ""]
+        is_here = host == host_name() and pid.isdigit()
+        if mark != running_mark(folder):
+            found.append((mark, not is_here or is_running(int(pid))))
+    return found
+
+
+def forget_ended(folder: Path) -> None:
+    """Remove the marks of processes that have ended."""
+    for mark, runs in _others_running(folder):
+        if not runs:
+            mark.unlink(missing_ok=True)
 
 
 def _bare(value: Any) -> Any:

@@ -10,7 +10,7 @@ import math
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -445,6 +445,7 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
     ]
     if paired is None and mapped is not None:
         yield drawn.pop(0)
+    yield from _best_maps(summary, sides, image)
     lines = [one for one in by if one != x]
     if asked.compare is not None:
         # Other settings have lines, too, while these can be told apart.
@@ -455,13 +456,32 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
         data = axis_data(columns, x=x, y=metric, by=lines)
         is_single = _most_runs(columns, [x, *lines]) == 1
         # The figure says whether its quartiles are seen.
-        caption = f"{of}." if is_single else f"{of}: medians."
+        what = f"{of} over {_axis_words([x])}"
+        caption = f"{what}." if is_single else f"{what}: medians."
         yield {"image": image(axis_figure(data)), "caption": caption}
     if not pooled_axes(columns, metric, {*by}, {}):
         shares = spread_of(columns, "cdf", value=metric, by=by)
         caption = f"{of}: the share of runs with at most that value."
         yield {"image": image(spread_figure(shares)), "caption": caption}
     yield from drawn
+
+
+def _best_maps(
+    summary: Summary, sides: Sequence[str], image: Callable[[Any], str]
+) -> Iterator[dict[str, str]]:
+    """Yield a map of which value is best over two axes, for each flow that has one."""
+    from midflight.plot.common.names import column_name
+    from midflight.plot.common.style import labelled
+    from midflight.plot.results.best import best_figure
+
+    if len(sides) < 2 or not direction_of(summary.metric).sign or not summary.has_intervals:
+        return
+    flows = list(dict.fromkeys(one.flow for one in summary.grouped))
+    for flow in flows[:_MOST_MAPS]:
+        drawn = best_figure(summary, sides[0], sides[1], flow=flow)
+        if drawn is not None:
+            of = labelled(column_name(summary.metric)) + f" of {flow}" * (len(flows) > 1)
+            yield {"image": image(drawn), "caption": f"{of}: which value is best, and its median."}
 
 
 def _maps(
@@ -474,6 +494,7 @@ def _maps(
     """
     from midflight.plot.common.names import column_name
     from midflight.plot.common.style import labelled
+    from midflight.plot.results.axis import shown_value
     from midflight.plot.results.heatmaps import map_colours, map_of
     from midflight.plot.results.pooled import pooled_words
     from midflight.plot.results.rows import measured_flows
@@ -502,7 +523,10 @@ def _maps(
             # The caption and the names of the maps have the rows that are kept.
             pooled = pooled_words(columns, metric, {*sides, *one.by}, where)
             remark = pooled.flows[:1].upper() + pooled.flows[1:]
-            caption = f"{of}: medians." if "medians" in one.value_title else f"{of}."
+            caption = f"{of} over {_axis_words(sides)}"
+            if len(found) > 1:
+                caption += f", with {joined([*map(shown_value, where[str(asked.compare)])])}"
+            caption += ": medians." if "medians" in one.value_title else "."
             yield replace(one, colours=colours, remark=remark), caption
     if left_out := [*flows[most:], *left_out]:
         yield None, f"No maps are drawn of {', '.join(left_out)}."

@@ -24,7 +24,6 @@ from midflight.sweep_folder import COMPARISON, EFFECTS
 from midflight.unmet import WHICH, done_early, handoff_words
 
 if TYPE_CHECKING:
-    import midflight.sweep_effects
     from midflight.sweep import Sweep
     from midflight.sweep_results import Comparison, Group
     from midflight.unmet import Unmet
@@ -140,9 +139,22 @@ class Summary:
             )
         return ""
 
+    def separated(self, by: Sequence[str]) -> Summary:
+        """Return the summary that separates these axes, and the compared one, instead."""
+        from midflight.sweep_results import compare, regrouped
+
+        compared_by = self.asked.compare
+        by = [key for key in self.asked.axes if key in (*by, compared_by)]
+        grouped = regrouped(self.grouped, list(self.asked.axes), self.by, by)
+        compared = []
+        if compared_by is not None:
+            compared = compare(grouped, by, compared_by, self.asked.axes[compared_by])
+        of = (self.asked, self.metric, by, grouped, compared, self.file, self.unmet, self.phase)
+        return Summary(*of, self.other_metrics, is_instead=self.is_instead)
+
     @cached_property
-    def effects(self) -> list[midflight.sweep_effects.Effect]:
-        """What each compared value changes in all, and where it does most harm."""
+    def effects(self) -> list[Any]:
+        """What each compared value changes in all, and where it does most harm (`Effect`)."""
         from midflight.sweep_effects import effects_of
 
         return effects_of(self)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from midflight.sweep_summary import Summary
     from midflight.sweep_words import Direction
 
-__all__ = ["best_lines"]
+__all__ = ["First", "best_lines", "firsts_of", "pooled_words"]
 
 #: Values that a sentence names; more are counted.
 _MOST_NAMED = 4
@@ -34,7 +34,7 @@ _ALIKE = "but all runs of each are the same, and a single case decides nothing"
 _OPEN = "which one is best is open"
 
 
-class _First(NamedTuple):
+class First(NamedTuple):
     """The value with the best mean in one combination, or all those that are the same as it in all
     pairs, or differ by too little to matter, by their names; none if that is not known, or if all
     are the same. The other values that are `near` it cannot be told apart from it, and the `others`
@@ -49,6 +49,10 @@ class _First(NamedTuple):
     why: str = ""
     #: Whether its mean is the best one and of most of the runs; it may be best without.
     has_mean: bool = True
+    #: The median of the first one, infinite if half of its runs or more did not finish, and how
+    #: many of all its runs did.
+    median: float = math.nan
+    finished: tuple[int, int] = (0, 0)
 
     @property
     def is_clear(self) -> bool:
@@ -72,28 +76,14 @@ def best_lines(summary: Summary, *, whole: bool = False) -> Iterator[str]:
         return
     if not way.sign or not summary.compared:
         return
-    place = summary.by.index(axis)
-    sets: dict[tuple[str, ...], list[Group]] = {}
-    for one in summary.grouped:
-        # Nothing is known of values whose flows were all done before the handoff.
-        if not one.counted:
-            continue
-        others = (*one.values[:place], *one.values[place + 1 :])
-        sets.setdefault((one.flow, *others), []).append(one)
     # Without any pair nothing is said of single ones.
-    told = any(one.samples > 1 for one in summary.compared) or not summary.has_pairs
+    told = _is_told(summary)
     several_flows = len({one.flow for one in summary.grouped}) > 1
-    for flow in dict.fromkeys(one.flow for one in summary.grouped):
-        every = [groups for (of, *_), groups in sets.items() if of == flow and len(groups) > 1]
-        if not every:
-            continue
-        found = [
-            _first(_alike(groups), place, way.sign, summary, has_intervals=told) for groups in every
-        ]
+    for flow, found in firsts_of(summary).items():
         are_alike = any(one.pairs > 1 for one in summary.compared)
         how: Any = {"whole": whole, "one_each": _ALIKE if are_alike else _ONE_EACH}
         said = _best(found, way, has_intervals=told, axes=summary.others, **how)
-        said += _pooled(summary) if any(one.best for one in found) else ""
+        said += pooled_words(summary) if any(one.best for one in found) else ""
         # A name is at the beginning as it is everywhere, without a capital.
         is_name = any(one.best and said.startswith(f"{one.best[0]} ") for one in found)
         # What is near because few of its runs finish, or none, is not alike.
@@ -107,6 +97,30 @@ def best_lines(summary: Summary, *, whole: bool = False) -> Iterator[str]:
         elif not is_name:
             said = f"{said[0].upper()}{said[1:]}"
         yield said
+
+
+def _is_told(summary: Summary) -> bool:
+    """Whether it is known of any combination how much chance does, or there is no pair."""
+    return any(one.samples > 1 for one in summary.compared) or not summary.has_pairs
+
+
+def firsts_of(summary: Summary) -> dict[str, list[First]]:
+    """Return for each flow which value is first in each combination of the other axes."""
+    sign, place = direction_of(summary.metric).sign, summary.by.index(str(summary.asked.compare))
+    sets: dict[tuple[str, ...], list[Group]] = {}
+    for one in summary.grouped:
+        # Nothing is known of values whose flows were all done before the handoff.
+        if not one.counted:
+            continue
+        others = (*one.values[:place], *one.values[place + 1 :])
+        sets.setdefault((one.flow, *others), []).append(one)
+    how: Any = {"has_intervals": _is_told(summary)}
+    found: dict[str, list[First]] = {}
+    for (flow, *_), groups in sets.items():
+        if len(groups) > 1:
+            first = _first(_alike(groups), place, sign, summary, **how)
+            found.setdefault(flow, []).append(first)
+    return found
 
 
 def _extremes(summary: Summary) -> Iterator[str]:
@@ -206,7 +220,7 @@ def _comparable(summary: Summary) -> str | None:
 
 def _first(
     groups: Sequence[Group], place: int, sign: int, summary: Summary, *, has_intervals: bool
-) -> _First:
+) -> First:
     """Return which value of one combination is first, and which ones are not clearly worse. If any
     change has several samples (`has_intervals`), it is known how much chance does.
     """
@@ -244,7 +258,10 @@ def _first(
     elif not others:
         why = "all are the same"
     point = (*groups[0].values[:place], *groups[0].values[place + 1 :])
-    return _First(best, near, others, point, "" if best else why, has_mean)
+    mine = of[value]
+    runs = len(mine.counted)
+    median, finished = mine.quartiles().median, (runs - mine.missing(), runs)
+    return First(best, near, others, point, "" if best else why, has_mean, median, finished)
 
 
 def _alike(groups: Sequence[Group]) -> Sequence[Group]:
@@ -258,7 +275,7 @@ def _alike(groups: Sequence[Group]) -> Sequence[Group]:
     return found if all(one.counted for one in found) else groups
 
 
-def _pooled(summary: Summary) -> str:
+def pooled_words(summary: Summary) -> str:
     """The settings, no samples, over which a verdict is."""
     from midflight.plot.common.names import plural_name
     from midflight.plot.common.style import labelled
@@ -313,7 +330,7 @@ def _is_behind(one: Comparison, sign: int, summary: Summary, *, has_intervals: b
 
 
 def _best(
-    found: Sequence[_First],
+    found: Sequence[First],
     way: Direction,
     *,
     has_intervals: bool,
@@ -352,17 +369,17 @@ def _best(
 class _Where:
     """Where something is so among all combinations, in words."""
 
-    def __init__(self, found: Sequence[_First], axes: Sequence[str]) -> None:
+    def __init__(self, found: Sequence[First], axes: Sequence[str]) -> None:
         self.found, self.axes = found, axes
 
-    def of(self, some: Sequence[_First]) -> str:
+    def of(self, some: Sequence[First]) -> str:
         """In how many combinations, and, if few words say it, which."""
         points = [one.point for one in some]
         return f"{len(some)}{where_words(points, [one.point for one in self.found], self.axes)}"
 
-    def each(self, some: Sequence[_First]) -> list[tuple[str, str]]:
+    def each(self, some: Sequence[First]) -> list[tuple[str, str]]:
         """Each of the best values, and where it is so, the most frequent one first."""
-        sets: dict[tuple[str, ...], list[_First]] = {}
+        sets: dict[tuple[str, ...], list[First]] = {}
         for one in some:
             sets.setdefault(one.best, []).append(one)
         ordered = sorted(sets.values(), key=lambda every: -len(every))
@@ -381,7 +398,7 @@ class _Where:
         return "".join(f"; in {self.of(some)} {why}" for why, some in each.items())
 
 
-def _single(found: Sequence[_First], way: Direction, where: _Where) -> str:
+def _single(found: Sequence[First], way: Direction, where: _Where) -> str:
     """What is said where there is one pair of runs in each combination."""
     here = [one for one in found if one.best]
     if len({one.best for one in here}) > 1:
@@ -397,7 +414,7 @@ def _single(found: Sequence[_First], way: Direction, where: _Where) -> str:
     return f"the {way.best}{at} {are} {name}"
 
 
-def _alone(found: Sequence[_First], way: Direction, where: _Where) -> str:
+def _alone(found: Sequence[First], way: Direction, where: _Where) -> str:
     """What is said if the same value is first wherever it is known which is."""
     here = [one for one in found if one.best]
     won = [one for one in here if one.is_clear]
@@ -431,7 +448,7 @@ def _of_all(said: str, among: int) -> str:
     return f"{count} of {among} combinations{space}{place}"
 
 
-def _near(found: Sequence[_First], of_them: str) -> str:
+def _near(found: Sequence[First], of_them: str) -> str:
     """The values that are near the first one: those that are so in all combinations in which any
     is, and the others with how often.
     """
@@ -452,7 +469,7 @@ def _near(found: Sequence[_First], of_them: str) -> str:
     return ", nor from ".join(parts)
 
 
-def _several(found: Sequence[_First], way: Direction, where: _Where) -> str:
+def _several(found: Sequence[First], way: Direction, where: _Where) -> str:
     """What is said if the first one differs among combinations: where which is clearly so, and
     where which is first but not clearly.
     """
@@ -494,7 +511,7 @@ def _several(found: Sequence[_First], way: Direction, where: _Where) -> str:
     return said
 
 
-def _few(found: Sequence[_First], way: Direction, where: _Where) -> str:
+def _few(found: Sequence[First], way: Direction, where: _Where) -> str:
     """The few values of which one is a good choice at each combination, the first one at most of
     these; "" if all that are best are as few, or a single one is so everywhere.
     """
@@ -502,7 +519,7 @@ def _few(found: Sequence[_First], way: Direction, where: _Where) -> str:
     sets = {(one.best, one.is_clear) for one in here}
     if len(sets) <= _MOST_SETS:
         return ""
-    left, parts = here, list[tuple[str, list[_First]]]()
+    left, parts = here, list[tuple[str, list[First]]]()
     while left:
         names = dict.fromkeys(name for one in left for name in (*one.best, *one.near))
         # Of those that are good as often the one that is best most often.

@@ -173,7 +173,10 @@ def test_reports_and_notebooks_begin_with_the_comparison(paired: Path, tmp_path:
     assert main(["report", str(paired), "--out", str(out)]) == 0
     captions = re.findall(r"<figcaption>(.*?)</figcaption>", out.read_text())
     assert captions[0] == "Transfer time: change against sack (CUBIC), pair by pair."
-    assert captions[1] == "Transfer time: medians."
+    assert captions[1] == "Transfer time: which value is best, and its median."
+    assert captions[2].startswith("Transfer time over gap of the handoff")
+    assert captions[2].endswith(": medians.")
+    assert len({*captions}) == len(captions)
     text = Sweep.read(paired)._repr_html_()
     assert re.findall(r"<figcaption>(.*?)</figcaption>", text) == captions[:1]
     assert "Against sack (CUBIC), pair by pair" in text

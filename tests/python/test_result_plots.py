@@ -605,11 +605,11 @@ def test_a_report_does_not_pool_what_is_compared(tmp_path: Path) -> None:
     assert main(words) == 0
     assert main(["report", str(folder), "--out", str(out)]) == 0
     # One run in each cell has no median.
-    assert "<figcaption>Page load time.</figcaption>" in out.read_text()
+    assert "<figcaption>Page load time over gap of the handoff.</figcaption>" in out.read_text()
     assert main(["report", str(folder), "--metric", "duration_ns", "--out", str(out)]) == 0
     # Each flow has its panel.
     text = out.read_text()
-    assert "<figcaption>Transfer time.</figcaption>" in text
+    assert "<figcaption>Transfer time over gap of the handoff.</figcaption>" in text
 
 
 def test_the_report_of_a_sweep(swept: Path, tmp_path: Path) -> None:

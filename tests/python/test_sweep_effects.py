@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import csv
 import math
+import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from midflight import MidflightError, Scenario, Sweep
 from midflight.cli import main
 from midflight.listing import joined, listed
+from midflight.plot import figure_of, plot_best, plot_spread
+from midflight.plot.results.maps import colours_of
 from midflight.sweep_effects import effect_cells, effect_columns, effect_notes
+from midflight.sweep_folder import running_mark
 from midflight.sweep_report import sweep_report_html
 from midflight.sweep_results import Group, compare, groups, regrouped
 from midflight.sweep_summary import Summary
-from midflight.sweep_verdict import _alike, best_lines
+from midflight.sweep_verdict import _alike, best_lines, firsts_of
 
 SCHEME, GAP, AT = "flows.get.scheme", "handoffs.0.gap", "handoffs.0.at"
 NONE = float("nan")
@@ -187,3 +192,95 @@ def test_the_few_that_are_enough_are_named() -> None:
         "No single one is best: a is the fastest in 1 of 3 combinations (at 0 s); b in 1 (at 1 "
         "s); sack in 1 (at 2 s)"
     )
+
+
+def test_a_map_says_which_value_is_best_where(folder: Path, tmp_path: Path) -> None:
+    table = tmp_path / "best.csv"
+    plot_best(folder, tmp_path / "best.svg", csv=table)
+    with table.open(newline="") as text:
+        rows = [*csv.DictReader(text)]
+    assert [*rows[0]] == ["handoffs.0.gap", AT, "best", "near", "median", "finished", "runs"]
+    assert len(rows) == 4
+    # It is what the sentences say of the same combinations.
+    apart = Summary.of(Sweep.read(folder), folder).separated(["handoffs.0.gap", AT])
+    (firsts,) = firsts_of(apart).values()
+    assert [row["best"] for row in rows] == ["; ".join(one.best) for one in firsts]
+    drawn = tmp_path / "x.png"
+    words = ["plot", str(folder), "--kind", "heatmap", "--value", "best", "--out", str(drawn)]
+    assert main([*words, "--csv", str(tmp_path / "again.csv")]) == 0
+    assert drawn.is_file()
+    assert (tmp_path / "again.csv").read_text() == table.read_text()
+    assert {row["best"] for row in rows} <= {"sack", "enhanced", "sack; enhanced", ""}
+    assert main([*words, "--where", "seed=1"]) == 2
+    with pytest.raises(MidflightError, match="no map of what is best"):
+        plot_best(folder, drawn, metric="rexmits")
+
+
+def test_a_map_has_the_share_of_runs_that_finished(folder: Path, tmp_path: Path) -> None:
+    table = tmp_path / "shares.csv"
+    how: Any = {"x": "handoffs.0.gap", "y": AT, "csv": table}
+    plot_spread(folder, tmp_path / "x.svg", "heatmap", value="finished_percent", **how)
+    with table.open(newline="") as text:
+        cells = list(csv.DictReader(text))
+    assert cells
+    source = {
+        "scheme": ["a"] * 4 + ["b"] * 4,
+        "links.x.rate": ["1", "2"] * 4,
+        "finished_ns": [1, None, 1, 1, None, None, 1, ""],
+    }
+    found = figure_of(
+        plot_spread, source, "heatmap", value="finished_percent", x="links.x.rate", y="scheme"
+    )
+    written = [one.get_text() for one in found.axes[0].texts]
+    assert {"100", "50", "0"} <= {*written}
+    # The colours are those of 0 to 100 %, whatever the shares are.
+    assert found.axes[0].collections[0].get_clim() == (0, 100)
+
+
+def test_a_map_of_what_is_best_has_names_where_there_is_room(folder: Path) -> None:
+    how: Any = {"x": "handoffs.0.gap", "y": AT}
+    for size, lines in (((4.4, 2.9), 2), ((1.5, 2.9), 1)):
+        (panel,) = figure_of(plot_best, folder, size=size, **how).axes
+        # The last text is the one above the map.
+        *cells, _ = [one.get_text().split("\n") for one in panel.texts]
+        assert len(cells) == 4
+        assert {len(one) for one in cells} == {lines}
+    # What is written is what the legend says.
+    (panel,) = figure_of(plot_best, folder, **how).axes
+    named = {one.get_text().split("\n")[0] for one in panel.texts[:-1]}
+    legends = [one for one in panel.figure.legends if one.get_texts()]
+    assert named <= {text.get_text() for one in legends for text in one.get_texts()} | {"same"}
+
+
+def test_the_data_of_a_figure_are_not_written_over_it(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(MidflightError, match="csv is the file of the figure"):
+        plot_best(folder, tmp_path / "x.svg", csv=tmp_path / "x.svg")
+    assert not (tmp_path / "x.svg").exists()
+
+
+def test_a_scale_is_clipped_only_where_that_helps() -> None:
+    # Without its end at 10 the others would have 20 of 28 parts of it: nothing is gained.
+    values = np.array([2.0, *np.linspace(10, 30, 20)])
+    assert (colours_of(values).low, colours_of(values).high) == (2.0, 30.0)
+    values = np.array([200.0, *np.linspace(10, 30, 20)])
+    assert colours_of(values).high == 30.0
+
+
+def test_a_folder_whose_first_shard_runs_is_not_taken_over(tmp_path: Path) -> None:
+    plan = Scenario.read("wifi-to-lte").plan()
+    one, other = (Sweep.of(plan, {AT: at}) for at in ("0.1s,0.2s", "0.3s,0.4s"))
+    one.begin(tmp_path)
+    # Of this process it was begun, and has no results to lose.
+    other.begin(tmp_path)
+    mark = running_mark(tmp_path)
+    for pid, runs in ((os.getppid(), True), (2**22 + 1, False)):
+        theirs = mark.rename(mark.with_name(mark.name.replace(str(os.getpid()), str(pid))))
+        if runs:
+            with pytest.raises(MidflightError, match="has another sweep"):
+                one.begin(tmp_path)
+            mark = theirs.rename(mark)
+        else:
+            one.begin(tmp_path)
+            assert not theirs.exists()
+    one.run(tmp_path)
+    assert not running_mark(tmp_path).exists()

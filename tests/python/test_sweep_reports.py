@@ -106,10 +106,13 @@ def test_each_flow_has_its_own_maps(swept: Path, tmp_path: Path) -> None:
     page = tmp_path / "x.html"
     assert main(["report", str(swept), "--metric", "duration_ns", "--out", str(page)]) == 0
     captions = [one.strip() for one in captions_of(page)]
-    assert captions[-2:] == ["Transfer time of film.", "Transfer time of get."]
+    assert captions[-2:] == [
+        f"Transfer time of {flow} over gap of the handoff and instant of the handoff."
+        for flow in ("film", "get")
+    ]
     page = tmp_path / "y.html"
     assert main(["report", str(swept), "--metric", "rebuffer_ns", "--out", str(page)]) == 0
-    assert captions_of(page)[-1].strip() == "Playback stalled."
+    assert captions_of(page)[-1].strip().startswith("Playback stalled over gap of the handoff and")
 
 
 def test_flows_of_requests_are_no_results(
@@ -175,7 +178,10 @@ def test_a_sweep_without_a_comparison_has_a_report(swept: Path, tmp_path: Path) 
     assert main(words) == 0
     assert main(["report", str(out), "--metric", "duration_ns", "--out", str(page)]) == 0
     captions = [one.strip() for one in captions_of(page)]
-    assert captions[-2:] == ["Transfer time of film.", "Transfer time of get."]
+    assert captions[-2:] == [
+        f"Transfer time of {flow} over gap of the handoff and rate of b."
+        for flow in ("film", "get")
+    ]
 
 
 def made_in(folder: Path, *more: str) -> Path:

@@ -16,7 +16,7 @@ from midflight.plot.results.compared import is_unsure
 from midflight.sweep_report import headed, sweep_heading, sweep_report_html
 from midflight.sweep_results import METRICS, compare, groups, is_negligible, is_no_chance
 from midflight.sweep_summary import Summary, number, per_cent
-from midflight.sweep_verdict import _best, _First, _is_ahead, best_lines
+from midflight.sweep_verdict import First, _best, _is_ahead, best_lines
 from midflight.sweep_where import where_words
 from midflight.sweep_words import change_lines, direction_of
 from midflight.unmet import Unmet
@@ -217,7 +217,7 @@ def test_a_verdict_over_settings_that_are_pooled_says_so() -> None:
 
 
 def test_some_of_the_best_ones_may_be_first_without_the_others() -> None:
-    found = [_First(("A", "B"), (), ("C",)), _First(("A",), ("B",), ("B", "C"))]
+    found = [First(("A", "B"), (), ("C",)), First(("A",), ("B",), ("B", "C"))]
     assert _best(found, direction_of("duration_ns"), has_intervals=True) == (
         "best are A and B: clearly the fastest in 1 of 2 combinations, and clearly worse in none; "
         "A has the lowest mean in 1, but not clearly"
@@ -225,7 +225,7 @@ def test_some_of_the_best_ones_may_be_first_without_the_others() -> None:
 
 
 def test_one_that_is_best_everywhere_is_best_where_others_are_as_good() -> None:
-    found = [_First(("A", "B"), (), ("C",)), _First(("A",), (), ("B", "C"))]
+    found = [First(("A", "B"), (), ("C",)), First(("A",), (), ("B", "C"))]
     said = _best(found, direction_of("duration_ns"), has_intervals=True)
     words = "clearly the fastest in 2 of 2 combinations (1 of them with B)"
     assert said == f"best is A: {words}, and clearly worse in none"
@@ -448,7 +448,8 @@ def test_a_figure_that_pools_settings_is_left_out(page: str) -> None:
     ]
     assert captions == [
         "Transfer time: difference from sack (CUBIC), pair by pair.",
-        "Transfer time: medians.",
+        "Transfer time: which value is best, and its median.",
+        "Transfer time over gap of the handoff and loss of lte: medians.",
     ]
 
 
@@ -458,7 +459,7 @@ def test_settings_have_lines_while_there_are_few(tmp_path: Path) -> None:
     words = [word for axis in axes for word in ("--axis", axis)]
     words += ["--compare", "flows.download.scheme", "--out", str(tmp_path / "out")]
     assert main(["sweep", "wifi-to-lte", *words]) == 0
-    assert "Transfer time: medians." in sweep_report_html(tmp_path / "out")
+    assert "Transfer time over gap of the handoff: medians." in sweep_report_html(tmp_path / "out")
 
 
 def test_a_change_that_is_too_small_to_matter_is_called_none() -> None:

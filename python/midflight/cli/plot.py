@@ -183,7 +183,9 @@ def plot(
         typer.Option(
             "--value",
             metavar="COLUMN",
-            help="For results: the measurement, if --y is an axis (heatmap); or a synonym of --y.",
+            help="For results: the measurement, if --y is an axis (heatmap), or a synonym of "
+            "--y. Of a heatmap also finished_percent, the share of runs that finished, and best, "
+            "which compared value is best, with its median.",
         ),
     ] = None,
     by: Annotated[

@@ -47,6 +47,7 @@ def _plot_results(
         axis_figure,
         axis_rows,
     )
+    from midflight.plot.results.best import BEST
     from midflight.plot.results.medians import has_few_medians
     from midflight.plot.results.paired import (
         by_value,
@@ -73,6 +74,10 @@ def _plot_results(
         which_after,
     )
 
+    if kind == "heatmap" and BEST in (value, y):
+        ends = (x, None if y == BEST else y)
+        _write_best(source, out, ends, by=by, where=where, csv_to=csv_to, texts=texts)
+        return
     measured = value
     if kind != "heatmap":
         if y is not None and value is not None:
@@ -208,6 +213,35 @@ def _plot_results(
             f"hides: it has more than {len(SERIES)} lines, or another axis; keep one value of an "
             "axis with --where, or see --kind heatmap --value ratio"
         )
+    note(f"written to {out}")
+
+
+def _write_best(
+    source: str,
+    out: str,
+    sides: tuple[str | None, str | None],
+    *,
+    by: Sequence[str] | None,
+    where: Sequence[str],
+    csv_to: str | None,
+    texts: Mapping[str, Any],
+) -> None:
+    """Write the map of which compared value is best at each place of two axes."""
+    from midflight.plot.common.style import check_format, figure_bytes
+    from midflight.plot.results.best import best_of
+
+    flow = None
+    for word in where:
+        key, _, flow = word.partition("=")
+        if key != "flow":
+            raise UserError(f'--where "{word}": a map of what is best takes --where flow=NAME only')
+    if by:
+        raise UserError("a map of what is best has all compared values, and no --by")
+    words = {name: texts[name] for name in ("title", "size") if name in texts}
+    figure, (head, *rows) = best_of(source, *sides, flow=flow, **words)
+    with open_result(Path(out), binary=True) as file, destination(csv_to) as table:
+        file.write(figure_bytes(figure, check_format(Path(out))))
+        write_rows(table, [str(one) for one in head], rows)
     note(f"written to {out}")
 
 

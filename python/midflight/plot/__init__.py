@@ -2,8 +2,8 @@
 
 `plot_run` draws a flow of a scenario over time, `plot_over_time` throughput, queues, delays and
 windows of several flows, `plot_delay_cdf` how delays are distributed, and `plot_page` writes the
-interactive page; `plot_axis` draws the measurements of a sweep over an axis, and `plot_spread` how
-they are distributed.
+interactive page; `plot_axis` draws the measurements of a sweep over an axis, `plot_spread` how
+they are distributed, and `plot_best` which compared value is best where.
 
 Sizes are those of two-column journals: 3.5 in for one column, 7.16 in for both.  Schemes and
 kinds of handoff differ by marker, fill and line style as well as by colour, and the colours differ
@@ -37,6 +37,7 @@ from midflight.plot.papers.messages import Message, Note, sequence_plot
 from midflight.plot.papers.states import State, Transition, state_plot
 from midflight.plot.papers.time_sequence import Mark, Panel, time_sequence_plot
 from midflight.plot.results.axis import plot_axis
+from midflight.plot.results.best import plot_best
 from midflight.plot.results.delays import plot_delay_cdf
 from midflight.plot.results.quartiles import Series, quartile_plot
 from midflight.plot.results.spread import plot_spread
@@ -73,6 +74,7 @@ __all__ = [
     "indicator_plot",
     "line_plot",
     "plot_axis",
+    "plot_best",
     "plot_delay_cdf",
     "plot_over_time",
     "plot_page",

@@ -145,6 +145,14 @@ def write_figure(
     path = Path(path)
     suffix = check_format(path)
     kept, csv = _KEPT.get(), dress.get("csv")
+    if kept is None and csv is not None and Path(csv).resolve() == path.resolve():
+        accepted = "a file of its own"
+        raise refusal(
+            f"csv is the file of the figure, {path}; expected {accepted}",
+            name="csv",
+            value=csv,
+            accepted=accepted,
+        )
     with dressed(dress, suffix):
         figure = draw()
         drawn = figure_bytes(figure, suffix) if kept is None else b""

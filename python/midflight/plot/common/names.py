@@ -26,12 +26,17 @@ SCALES: Mapping[str, tuple[str, float]] = {
     "_ns": ("s", 1e-9),
     "_bps": ("Mbit/s", 1e-6),
     "_s": ("s", 1.0),
+    "_percent": ("%", 1.0),
 }
+
+#: The share of runs that finished, a measurement which is computed from when each did.
+FINISHED = "finished_percent"
 
 _COLUMNS: Mapping[str, str] = {
     "moves": "Moves with the node",
     "opened_ns": "Opened at",
     "finished_ns": "Finished at",
+    FINISHED: "Runs that finished",
     "duration_ns": "Transfer time",
     "goodput_bps": "Goodput",
     "stall_ns": "Longest time without progress",

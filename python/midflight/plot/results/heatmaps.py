@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from midflight.plot.common.figure import label_axes, label_panels
-from midflight.plot.common.names import column_name
+from midflight.plot.common.names import FINISHED, column_name
 from midflight.plot.common.style import (
     COLUMN_IN,
     PAGE_IN,
@@ -79,7 +79,7 @@ from midflight.plot.results.rows import (
 )
 from midflight.plot.results.samples import averaged_axes, interval_words
 from midflight.plot.results.scales import log_title
-from midflight.plot.results.spread_data import Group, Spread, known_of, median_of, side_by_side
+from midflight.plot.results.spread_data import Group, Spread, known_of, middle_of, side_by_side
 from midflight.plot.results.tables import Columns
 from midflight.plot.results.unfinished import counted_words
 from midflight.plot.usual import MOST_MAPS
@@ -204,7 +204,8 @@ def heatmap_of(
         unfinished = counted_words(lost, is_time=value.endswith("_ns"))
         cells = Counter(tuple(text_of(columns[name][row]) for name in (x, y, *by)) for row in rows)
         is_one = max(cells.values(), default=0) < 2
-        medians = "" if is_one else f"medians {over_words(cells.values(), counted, pooled)}"
+        what = "medians" if value != FINISHED else "shares"
+        medians = "" if is_one else f"{what} {over_words(cells.values(), counted, pooled)}"
         words["detail"] = "; ".join(filter(None, (medians, unfinished, early)))
         if found_rows.early:
             words["empty"] = f"flows {done_early_in(columns, value)}"
@@ -290,7 +291,8 @@ def _one_map(
                     group.empty.append(empty_mark(columns, found[0]) if has_arrows else "")
         groups.append(group)
     # A cell of one run has its value.
-    if any(len(cell) > 1 for group in groups for cell in group.values):
+    has_several = any(len(cell) > 1 for group in groups for cell in group.values)
+    if has_several and value != FINISHED:
         title += ", medians"
     return Spread(
         "heatmap",
@@ -315,7 +317,7 @@ def map_of(data: Spread) -> Map:
     unsure: set[tuple[int, int]] = set()
     for line, group in enumerate(data.groups):
         for place, (x, values) in enumerate(zip(group.x, group.values, strict=True)):
-            cells[line, int(x)] = median_of(data, values)
+            cells[line, int(x)] = middle_of(data, values)
             done = len(known_of(values))
             words[line, int(x)] = f"{done} of {len(values)}" if done else "never"
             if group.empty and group.empty[place] in ("up", "down"):
@@ -326,18 +328,25 @@ def map_of(data: Spread) -> Map:
     return Map(cells, data.categories or (), rows, words, unsure, arrows)
 
 
-def map_colours(maps: Sequence[Map], *, signed: bool) -> Colours:
-    """Return the colours of maps that share them, with the ends that the user has chosen."""
+def map_colours(
+    maps: Sequence[Map], *, signed: bool, usual: tuple[float, float] | None = None
+) -> Colours:
+    """Return the colours of maps that share them, with the ends that the user has chosen, or else
+    the `usual` ones.
+    """
     choice = chosen_axes()
     finite = np.concatenate([one.finite for one in maps])
-    return colours_of(finite, signed=signed, ends=None if choice is None else choice.vlim)
+    ends = None if choice is None else choice.vlim
+    return colours_of(finite, signed=signed, ends=ends or usual)
 
 
 def heatmaps_figure(data: Spread, *, title: str | None = None, size: Size | None = None) -> Figure:
     """Return the figure of a heat map, or of several that share their colours."""
     shown = data.panels or [data]
     maps = [map_of(one) for one in shown]
-    colours = data.colours or map_colours(maps, signed=data.is_signed)
+    # A share is one of all runs.
+    usual = (0.0, 100.0) if data.measure[0] == FINISHED else None
+    colours = data.colours or map_colours(maps, signed=data.is_signed, usual=usual)
     plan = _planned(maps, data, size, signed=colours.is_signed)
     (width, height), lines, in_row = plan.size_in, plan.lines, plan.layout.in_row
     if is_paper() and lines > 1 and height > _PAGE_HIGH_IN:

@@ -19,15 +19,19 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
+    "NOTHING",
     "Colours",
     "Layout",
     "Map",
+    "between_pt",
     "colours_of",
     "decimals",
     "draw_bar",
     "draw_map",
+    "fitting_pt",
     "hatched_side",
     "letters_pt",
+    "name_cells",
     "named_places",
     "number_words",
 ]
@@ -40,11 +44,15 @@ _MOST_AREAS = 4000
 _LARGE_PT, _SMALL_PT, _LEAST_PT = 6.5, 5.5, 4.4
 #: The letters have at most this share of the width and the height of a cell.
 _OF_SIDE = 0.8
+#: From one line of a cell to the next, in sizes of its letters.
+_LINE = 1.2
 #: Values that are farther from the quartiles than so many times their distance have no say in the
 #: scale of the colours, if they are no more than this share of all.
 _FAR, _FEW = 3.0, 0.15
 #: Nor if they are no more than so many times as large as the largest other one, or as small.
 _BEYOND = 3.0
+#: A scale ends before far values if it would otherwise be so many times as long.
+_GAIN = 2.0
 #: Half of the values would have less than this share of a linear scale, whose ends are apart by
 #: more than this factor.
 _CROWDED, _WIDE = 0.25, 8
@@ -77,7 +85,8 @@ _UNSURE: Mapping[str, Any] = {
 #: Empty cells where only one side of the pairs finished.
 _ARROWS: Mapping[str, str] = {"up": "$\N{UPWARDS ARROW}$", "down": "$\N{DOWNWARDS ARROW}$"}
 _ARROW: Mapping[str, Any] = {"markersize": 8, "color": "black", "zorder": 4}
-_NOTHING: Mapping[str, Any] = {
+#: Empty cells.
+NOTHING: Mapping[str, Any] = {
     "facecolor": "0.9",
     "hatch": "xxxx",
     "edgecolor": "0.7",
@@ -152,6 +161,13 @@ def colours_of(
             # Those that are not many times as large or as small keep colours of their own.
             most = _BEYOND * float(near.max())
             near = usual[(usual >= least / _BEYOND) & (usual <= most)]
+        # An end beyond which few colours are is none: all values on that side have colours.
+        lowest, highest = float(near.min()), float(near.max())
+        length = _GAIN * (highest - lowest)
+        if not is_signed and highest - float(usual.min()) < length:
+            near = np.append(near, usual.min())
+        if float(usual.max()) - lowest < length:
+            near = np.append(near, usual.max())
         usual = near
     low, high = (float(usual.min()), float(usual.max())) if ends is None else ends
     high = high if high > low else low + 1.0
@@ -240,7 +256,7 @@ def draw_map(
         for line, column in np.argwhere(chosen):
             axes.add_patch(Rectangle((column - 0.5, line - 0.5), 1, 1, **how))
 
-    fill(np.isnan(cells), _NOTHING)
+    fill(np.isnan(cells), NOTHING)
     fill(np.isinf(cells), _NEVER)
     for (line, column), way in shown.arrows.items():
         # Its cell has no pattern, which would cover it.
@@ -251,13 +267,10 @@ def draw_map(
         for draw, count, room in zip(
             (axes.axvline, axes.axhline), cells.T.shape, room_pt, strict=True
         ):
-            if (wide := _between_pt(room / count)) > 0:
+            if (wide := between_pt(room / count)) > 0:
                 for place in range(1, count):
                     draw(place - 0.5, color="white", linewidth=wide)
-    if down > 1 and axis_places(list(shown.rows), "")[1] is not None:
-        # Names are read from the top.
-        axes.invert_yaxis()
-    _name_cells(axes, shown, room_pt[0])
+    name_cells(axes, shown.columns, shown.rows, room_pt[0])
     texts = _texts(shown, digits, signed=colours.is_signed)
     if size is None:
         for line, column in np.argwhere(np.isfinite(cells) & (hatched * cells > 0)).tolist():
@@ -282,7 +295,7 @@ def draw_map(
     return image
 
 
-def _between_pt(cell_pt: float) -> float:
+def between_pt(cell_pt: float) -> float:
     """The width of the white between two cells that are so wide or high; 0 between small ones,
     which would be a pattern of stripes.
     """
@@ -321,11 +334,21 @@ def _has_room(shown: Map) -> bool:
 
 def _text_pt(shown: Map, texts: Collection[str], room_pt: tuple[float, float]) -> float | None:
     """The size of the letters with which the texts fit into the cells; None without room."""
-    (wide, high), across = room_pt, len(shown.columns)
+    return fitting_pt(texts, (len(shown.columns), len(shown.cells)), room_pt)
+
+
+def fitting_pt(
+    texts: Collection[str], cells: tuple[int, int], room_pt: tuple[float, float]
+) -> float | None:
+    """Return the size of the letters with which texts, of one line or several, fit into the cells
+    of a map with so many columns and rows, so wide and high; None without room.
+    """
+    (wide, high), (across, down) = room_pt, cells
     most = _SMALL_PT if across > 9 else _LARGE_PT
     widest = max((text_width(one, most) for one in texts), default=0.0)
+    deepest = _LINE * max((one.count("\n") for one in texts), default=0) + 1
     fits = _OF_SIDE * most * wide / across / widest if widest else most
-    fits = min(fits, _OF_SIDE * high / max(1, len(shown.cells)))
+    fits = min(fits, _OF_SIDE * high / max(1, down) / deepest)
     return min(most, fits) if fits >= _LEAST_PT else None
 
 
@@ -344,16 +367,17 @@ def named_places(count: int, most: int) -> list[int]:
     return [*range(0, last - least + 1, least), last]
 
 
-def _name_cells(axes: Axes, shown: Map, room_pt: float) -> None:
-    """Name the columns and rows of a map, as many as there is room for."""
-    columns = [labelled(one) for one in shown.columns]
-    are_names = axis_places(list(shown.columns), "")[1] is not None
-    widest = max((text_width(one, 7.5) for one in columns), default=0.0)
-    turned = are_names and widest > 0.95 * room_pt / len(columns)
-    room = _MOST_NAMED if are_names else int(room_pt / (widest + 4))
-    across = max(1, min(_MOST_NAMED, room))
-    rows = [labelled(one) for one in shown.rows]
-    for side, names, most in ((axes.xaxis, columns, across), (axes.yaxis, rows, _MOST_NAMED)):
+def name_cells(axes: Axes, columns: Sequence[str], rows: Sequence[str], room_pt: float) -> None:
+    """Name the columns and rows of a map that is so wide, as many as there is room for."""
+    if len(rows) > 1 and axis_places(list(rows), "")[1] is not None:
+        # Names are read from the top.
+        axes.invert_yaxis()
+    across, down = [labelled(one) for one in columns], [labelled(one) for one in rows]
+    are_names = axis_places(list(columns), "")[1] is not None
+    widest = max((text_width(one, 7.5) for one in across), default=0.0)
+    turned = are_names and widest > 0.95 * room_pt / len(across)
+    room = max(1, min(_MOST_NAMED, _MOST_NAMED if are_names else int(room_pt / (widest + 4))))
+    for side, names, most in ((axes.xaxis, across, room), (axes.yaxis, down, _MOST_NAMED)):
         places = named_places(len(names), most)
         side.set_ticks(places, [names[one] for one in places], parse_math=False)
     axes.tick_params(length=0)

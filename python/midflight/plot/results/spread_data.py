@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from midflight.plot.common.names import FINISHED
 from midflight.plot.results.alike import named_alike
 from midflight.plot.results.axis import axis_places
 from midflight.plot.results.line_names import line_cells, line_columns
@@ -25,6 +26,7 @@ __all__ = [
     "interval_of",
     "known_of",
     "median_of",
+    "middle_of",
     "same_in_all",
     "side_by_side",
     "spread_rows",
@@ -178,6 +180,13 @@ def box_of(data: Spread, values: Sequence[float]) -> Box:
 def median_of(data: Spread, values: Sequence[float]) -> float:
     """Their median; a time that is missing is longer than every other."""
     return quantile(_counted_of(data, values), 0.5)
+
+
+def middle_of(data: Spread, values: Sequence[float]) -> float:
+    """What a cell of a map has: the median, and of whether runs finished the share that did."""
+    if data.measure[0] == FINISHED:
+        return math.fsum(values) / len(values) if values else math.nan
+    return median_of(data, values)
 
 
 def _counted_of(data: Spread, values: Sequence[float]) -> Sequence[float]:

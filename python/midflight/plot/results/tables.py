@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from midflight.percentiles import PERCENTILES, percentile_columns
+from midflight.plot.common.names import FINISHED
 from midflight.refusal import refusal
 from midflight.results import FOLDER
 from midflight.run_tables import plain_text
@@ -59,7 +60,7 @@ def columns_of(source: TableSource, measured: str) -> Columns:
     """
     if isinstance(source, str | Path):
         return read_columns(source, measured)
-    columns = table_columns(source)
+    columns = with_finished(table_columns(source), measured)
     if is_percentile(columns, measured):
         columns = percentile_columns(columns, measured)
     folder = folder_of(source)
@@ -68,6 +69,16 @@ def columns_of(source: TableSource, measured: str) -> Columns:
     if measured and measured not in columns:
         _check_is_here(folder, columns, measured)
     return _with_met(folder, columns, measured)
+
+
+def with_finished(columns: Columns, measured: str) -> Columns:
+    """Return the columns of a table of flows, with whether each finished, in per cent, if that is
+    measured.
+    """
+    if measured != FINISHED or FINISHED in columns or _END not in columns:
+        return columns
+    shares = [0.0 if one is None or one == "" else 100.0 for one in columns[_END]]
+    return {**columns, FINISHED: shares}
 
 
 def only_rows(columns: Columns, rows: Iterable[int]) -> Columns:
@@ -225,7 +236,7 @@ def _known(key: tuple[str, ...], read: Callable[[], Columns]) -> Columns:
 def _read_columns(place: Path, y: str) -> Columns:
     if place.is_dir():
         return _with_met(place, _columns_in(place, y), y)
-    columns = _read_table(place)
+    columns = with_finished(_read_table(place), y)
     columns = percentile_columns(columns, y) if is_percentile(columns, y) else columns
     if not (place.parent / "sweep.json").is_file():
         return columns
@@ -249,7 +260,7 @@ def _columns_in(place: Path, y: str) -> Columns:
             file = place / f"{name}{suffix}"
             if not file.is_file() or (suffix == ".parquet" and not _has_pyarrow()):
                 continue
-            columns = _read_table(file)
+            columns = with_finished(_read_table(file), y)
             if is_percentile(columns, y):
                 columns = percentile_columns(columns, y)
             if y in columns:
