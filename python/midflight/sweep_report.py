@@ -499,7 +499,7 @@ def _maps(
     from midflight.plot.results.pooled import pooled_words
     from midflight.plot.results.rows import measured_flows
     from midflight.plot.results.spread import spread_of
-    from midflight.plot.usual import MOST_MAPS, usual_maps
+    from midflight.plot.usual import USUAL_MAPS, usual_maps
 
     values = [""] if asked.compare is None else list(asked.axes[asked.compare])
     values, left_out = values[:_MOST_MAPS], values[_MOST_MAPS:]
@@ -510,10 +510,10 @@ def _maps(
     how: Any = {"value": metric, "x": sides[0], "y": sides[1], "by": by}
     for flow in flows[:most]:
         found = []
-        for place in range(0, len(values), MOST_MAPS):
+        for place in range(0, len(values), USUAL_MAPS):
             where = {"flow": [flow]}
             if asked.compare is not None:
-                where[asked.compare] = values[place : place + MOST_MAPS]
+                where[asked.compare] = values[place : place + USUAL_MAPS]
             found.append((where, spread_of(columns, "heatmap", where=where, **how)))
         # The same colour is the same value in all of them.
         every = [map_of(one) for _, data in found for one in data.panels or [data]]

@@ -12,7 +12,7 @@ from drawn import rows_drawn
 from midflight import Sweep
 from midflight.cli import main
 from midflight.plot.results.axis import panel_name
-from midflight.plot.results.paired import paired_shown
+from midflight.plot.results.paired import paired_maps, paired_shown
 from midflight.plot.results.spread import spread_of
 from midflight.plot.results.tables import Columns, read_columns
 from midflight.plot.usual import Shown, _sides, map_sides, usual_shown, with_flows
@@ -42,6 +42,52 @@ def test_flows_are_not_taken_together(
     # They are named in the rows, as lines, panels or maps.
     assert all(FLOWS & {*row.values()} for row in rows)
     assert {flow for row in rows for flow in FLOWS & {*row.values()}} == FLOWS
+
+
+@pytest.fixture(scope="module")
+def crowded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three flows with four schemes over two settings: more maps than two rows."""
+    folder = tmp_path_factory.mktemp("crowded") / "out"
+    axes = [f"--axis={SCHEME}=sack,enhanced,rlci,vho", "--axis=handoffs.0.gap=0.1s,1s"]
+    words = ["sweep", "household", *axes, "--axis=links.hsdpa.rate=1Mbit/s,2Mbit/s"]
+    sets = ["--set", "end=4s", "--set", "handoffs.0.at=2s", "--compare", SCHEME]
+    assert main([*words, *sets, "--out", str(folder)]) == 0
+    return folder
+
+
+@pytest.mark.parametrize(
+    "words", [["--kind", "heatmap"], ["--kind", "heatmap", "--value", "ratio"]]
+)
+def test_flows_have_maps_of_their_own(
+    crowded: Path, tmp_path: Path, words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = rows_drawn(crowded, tmp_path, *words)
+    assert "taken together" not in capsys.readouterr().err
+    assert {flow for row in rows for flow in FLOWS & {*row.values()}} == FLOWS
+
+
+def test_flows_that_share_cells_of_changes_are_refused_once(
+    crowded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    sides = ["--x", "handoffs.0.gap", "--y", "links.hsdpa.rate", "--by", "value"]
+    words = ["plot", str(crowded), "--kind", "heatmap", "--value", "ratio", *sides]
+    assert main([*words, "--out", str(tmp_path / "x.png")]) != 0
+    (said,) = capsys.readouterr().err.strip().splitlines()
+    assert said.endswith(
+        "keep one with --where flow=film, or add --by flow, which gives each a map"
+    )
+
+
+def test_many_changes_of_flows_over_one_axis_have_maps(household: Path) -> None:
+    """One of them for each flow, with the compared values up it."""
+    columns = read_columns(household / "comparison.csv", "ratio")
+    count = len(columns["flow"])
+    twice = {name: [*cells, *cells] for name, cells in columns.items()}
+    gaps = ["0 s"] * count + ["1 s"] * count
+    shown = paired_maps({"flow": twice.pop("flow"), "handoffs.0.gap": gaps, **twice})
+    assert shown is not None
+    assert (shown.x, shown.y, shown.by) == ("handoffs.0.gap", "value", ["flow"])
 
 
 def test_flows_are_panels_if_lines_have_no_room(household: Path) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
-from matplotlib.colors import to_rgb
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
@@ -173,6 +173,19 @@ def test_a_few_long_intervals_do_not_take_the_axis() -> None:
     assert not [one for one in axes.lines if "arrow" in str(one.get_marker())]
     assert "arrows" not in said_in(axes)
     assert "arrows" not in said_in(interval(compared({})))
+
+
+@pytest.mark.parametrize(("pairs", "is_pale"), [(1, True), (4, False)])
+def test_an_interval_of_few_pairs_is_pale_where_the_axis_cuts_it(pairs: int, is_pale: bool) -> None:
+    place = ("freeze", "40ms", "2s")
+    axes = interval(compared({place: pairs}, {place: (-1.19, 0.645)}))
+    arrows = [one for one in axes.lines if "arrow" in str(one.get_marker())]
+    (colour,) = {to_hex(one.get_color()) for one in arrows}
+    strong = {to_hex(one.get_color()) for one in axes.lines if one.get_label()[0] != "_"}
+    assert (colour not in strong) == is_pale
+    # So is the stroke between them.
+    strokes = [one for one in axes.collections if isinstance(one, LineCollection)]
+    assert colour in {to_hex(one) for of in strokes for one in of.get_colors()}
 
 
 def test_intervals_are_far_only_beside_many_shorter_ones() -> None:

@@ -48,6 +48,7 @@ def _plot_results(
         axis_rows,
     )
     from midflight.plot.results.best import BEST
+    from midflight.plot.results.compared import is_compared
     from midflight.plot.results.medians import has_few_medians
     from midflight.plot.results.paired import (
         by_value,
@@ -136,7 +137,8 @@ def _plot_results(
     kept = kept_values(columns, by_value(columns, kept))
     sides = {x, y} if kind == "heatmap" else {x}
     flows = pooled_flows(columns, measured, {*sides, *by}, kept)
-    if (by or kind == "heatmap") and flows:
+    if (by or kind == "heatmap") and flows and not is_compared(columns, measured):
+        # Changes of several flows are refused by the figure.
         note(
             f"{', '.join(flows)} are taken together; --by flow or --where flow=NAME tells them "
             "apart"

@@ -24,6 +24,7 @@ __all__ = [
     "MOST_CHANGES",
     "MOST_LINES",
     "MOST_MAPS",
+    "USUAL_MAPS",
     "Shown",
     "after_handoff",
     "asks_phases",
@@ -47,8 +48,10 @@ __all__ = [
 #: The panels of a run whose links follow recordings.
 _OF_RECORDINGS = ("throughput", "queue", "delay")
 
-#: Settings have lines up to this number, and maps beside each other up to that one.
-MOST_LINES = MOST_MAPS = 6
+#: Settings have lines up to this number, and maps up to that one.
+MOST_LINES = USUAL_MAPS = 6
+#: The most maps of a figure, as those of several flows or that are asked for.
+MOST_MAPS = 12
 #: Changes with their intervals would be a wall of lines beyond this number.
 MOST_CHANGES = 5
 #: What is compared and schemes, which are not pooled, have lines up to this number.
@@ -152,9 +155,7 @@ def usual_shown(
     flows = measured_flows(columns, value, kept_values(columns, where))
     if kind == "heatmap":
         if not has_by:
-            by = usual_maps(axes, compare, {x, y})
-            if 1 < len(flows) * prod(len(axes[key]) for key in by) <= MOST_MAPS and len(flows) > 1:
-                by = [*by, "flow"]
+            by = with_flows(usual_maps(axes, compare, {x, y}), [], {**axes, "flow": flows}, most=0)
     elif not has_by:
         from midflight.plot.results.median_panels import MOST_PANELS
 
@@ -208,7 +209,7 @@ def maps_instead(
     """Return what the heat maps show that stand for medians, whose cells say how many runs
     finished: where a comparison lacks pairs, and for medians which pool settings where most of
     these are missing, as runs that finish at some values are not pooled with those that do not.
-    None if the medians pool none otherwise, or if there are no maps.
+    None if the medians pool none otherwise, or if there are no maps, or too many of them.
     """
     from midflight.plot.results.pooled import pooled_axes
     from midflight.plot.results.rows import kept_values
@@ -218,7 +219,9 @@ def maps_instead(
     maps = usual_shown(source, "heatmap", asked, has_by=False, where=where)
     kept = kept_values(columns, where)
     pools = pooled_axes(columns, str(shown.value), {shown.x, *shown.by}, kept)
-    return maps if None not in (maps.x, maps.y) and (pools or lacks_pairs) else None
+    count = prod(len(kept.get(name) or {*map(str, columns[name])}) for name in maps.by)
+    has_maps = None not in (maps.x, maps.y) and count <= MOST_MAPS
+    return maps if has_maps and (pools or lacks_pairs) else None
 
 
 def asks_phases(asked: Shown, where: Collection[str]) -> bool:
@@ -419,7 +422,7 @@ def map_sides(axes: Mapping[str, Sequence[str]], compare: str | None) -> list[st
     free = free_axes(axes, compare)
     compared = [compare] if compare is not None and compare in axes else []
     settings, samples = ([key for key in free if is_sample(key) == one] for one in (False, True))
-    if any(len(axes[key]) > MOST_MAPS for key in compared):
+    if any(len(axes[key]) > USUAL_MAPS for key in compared):
         return [*compared, *settings, *samples]
     return [*settings, *compared, *samples]
 
@@ -568,7 +571,7 @@ def usual_maps(
     by: list[str] = []
     maps = 1
     for key in sorted(apart, key=lambda key: key != compare):
-        if key not in shown and len(axes[key]) > 1 and maps * len(axes[key]) <= MOST_MAPS:
+        if key not in shown and len(axes[key]) > 1 and maps * len(axes[key]) <= USUAL_MAPS:
             by.append(key)
             maps *= len(axes[key])
     return by

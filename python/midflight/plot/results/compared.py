@@ -211,8 +211,8 @@ def check_is_one(columns: Columns, rows: Sequence[int], value: str) -> None:
         found = list(dict.fromkeys(str(columns[name][row]) for row in rows))
         if len(found) > 1:
             raise refusal(
-                f"a cell has the comparisons of {', '.join(found)} ({name}); keep one with "
-                f"--where {name}={found[0]}",
+                f"a cell has the comparisons of {', '.join(found)} ({name}): keep one with "
+                f"--where {name}={found[0]}, or add --by {name}, which gives each a map",
                 name="--where",
                 value=None,
                 accepted=f"one {name}",

@@ -29,6 +29,7 @@ from midflight.plot.results.tables import (
 from midflight.plot.usual import (
     MOST_CHANGES,
     MOST_MAPS,
+    USUAL_MAPS,
     Shown,
     is_sweep,
     places_of,
@@ -153,7 +154,10 @@ def _compared_again(
         columns = _kept(columns, where if asked.value is None else by_value(columns, where))
         if columns is None:
             continue
-        shown = paired_maps(columns) if is_map else paired_shown(columns, next(iter(some), _VALUE))
+        if is_map:
+            shown = paired_maps(columns, MOST_MAPS)
+        else:
+            shown = paired_shown(columns, next(iter(some), _VALUE))
         if shown is None:
             continue
         shown = shown._replace(value=asked.value or shown.value)
@@ -210,7 +214,7 @@ def _of_file(
         shows_values = asked.value is None if is_sweep(source) else None not in (asked.x, asked.y)
         if kind != "heatmap" or shows_values:
             return None
-    found = paired_maps_of(source, asked, where, has_by=has_by)
+    found = paired_maps_of(source, asked, where, has_by=has_by, is_asked=kind == "heatmap")
     return None if found is None else ("heatmap", *found)
 
 
@@ -379,16 +383,17 @@ def paired_maps_of(
     where: Mapping[str, str | Sequence[str]] | None = None,
     *,
     has_by: bool,
+    is_asked: bool = False,
 ) -> tuple[TableSource, Shown] | None:
     """Return the comparison of a sweep of which `paired_of` draws nothing because its lines are too
-    many, and what maps of it show: the change over the two axes that it separates, one map for each
-    compared value, or over the only one and the compared values. None if it has other axes, more
-    values, or what `paired_of` refuses.
+    many, or whose maps are asked for, and what maps of it show: the change over the two axes that
+    it separates, one map for each compared value, or over the only one and the compared values.
+    None if it has other axes, more values, or what `paired_of` refuses.
     """
     if (found := _asked_of(source, asked, where, has_by=has_by)) is None:
         return None
     file, columns, value = found
-    if (shown := paired_maps(columns)) is None:
+    if (shown := paired_maps(columns, MOST_MAPS if is_asked else USUAL_MAPS)) is None:
         return None
     turned = _turned(shown._replace(value=value), asked)
     return None if turned is None else (file, turned)
@@ -409,19 +414,27 @@ def separated_axes(columns: Columns) -> list[str]:
     return places_of(_varied(columns), None)
 
 
-def paired_maps(columns: Columns) -> Shown | None:
-    """Return what maps of a comparison with one or two axes show; None for other ones."""
+def paired_maps(columns: Columns, most: int = USUAL_MAPS) -> Shown | None:
+    """Return what maps of a comparison with one or two axes show; None for other ones, and for
+    more maps than the `most`, of which those of flows are some.
+    """
     if not _has_changes(columns):
         return None
     columns = _with_handoff(columns)
     varied = _varied(columns)
     apart = {name: _texts(columns, name) for name in ("flow", _VALUE)}
-    if len(varied) == 1 and len(apart["flow"]) == 1:
-        return Shown(next(iter(varied)), _VALUE, usual_change(columns), [])
-    by = [name for name, values in apart.items() if len(values) > 1] or [_VALUE]
-    if len(varied) != 2 or prod(len(apart[name]) for name in by) > MOST_MAPS:
+    several = [name for name, values in apart.items() if len(values) > 1]
+    if len(varied) == 1:
+        x, y = next(iter(varied)), _VALUE
+        by = [name for name in several if name != _VALUE]
+    elif len(varied) == 2:
+        x, y = places_of(varied, None)
+        by = several or [_VALUE]
+    else:
         return None
-    x, y = places_of(varied, None)
+    counts = {name: len(apart[name]) for name in by}
+    if prod(counts.values()) > most or counts.get(_VALUE, 0) > USUAL_MAPS:
+        return None
     return Shown(x, y, usual_change(columns), by)
 
 

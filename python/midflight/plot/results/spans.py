@@ -15,7 +15,7 @@ from midflight.plot.results.scales import open_edges
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["LEAST_FOR_BANDS", "Span", "draw_span", "takes_bands"]
+__all__ = ["LEAST_FOR_BANDS", "Span", "draw_span", "pale_look", "takes_bands"]
 
 #: With values at fewer numbers whiskers are clearer than bands.
 LEAST_FOR_BANDS = 8
@@ -44,6 +44,14 @@ def takes_bands(most: int, *, has_names: bool) -> bool:
     return not has_names and most >= LEAST_FOR_BANDS
 
 
+def pale_look(look: Look) -> Look:
+    """Return the look of intervals that are no evidence."""
+    from matplotlib.colors import to_hex
+
+    red, green, blue = lighter(look.colour, _PALE)
+    return replace(look, colour=to_hex((red, green, blue)))
+
+
 def draw_span(
     axes: Axes,
     span: Span,
@@ -58,8 +66,6 @@ def draw_span(
     """Draw the ends of one of so many lines, as a band or as whiskers at these places; those of
     `weak` values are pale.
     """
-    from matplotlib.colors import to_hex
-
     known = np.isfinite(span.low) & np.isfinite(span.high)
     ranged = known & (span.low < span.high)
     banded = np.zeros(len(known), dtype=np.bool_)
@@ -70,9 +76,7 @@ def draw_span(
         banded = inside & (padded[:-2] | padded[2:])
         _draw_band(axes, span, look, banded, strong=lines <= _MOST_STRONG_BANDS)
     pale = np.zeros(len(known), dtype=np.bool_) if weak is None else weak
-    red, green, blue = lighter(look.colour, _PALE)
-    faint = replace(look, colour=to_hex((red, green, blue)))
-    for some, of in ((~pale, look), (pale, faint)):
+    for some, of in ((~pale, look), (pale, pale_look(look))):
         alone = ranged & ~banded & some
         if not alone.any():
             continue

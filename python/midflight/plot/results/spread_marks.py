@@ -44,7 +44,7 @@ from midflight.plot.results.shares import (
     LINE_PT,
     line_style,
 )
-from midflight.plot.results.spans import Span, draw_span, takes_bands
+from midflight.plot.results.spans import Span, draw_span, pale_look, takes_bands
 from midflight.plot.results.spread_data import (
     Group,
     Spread,
@@ -85,7 +85,7 @@ _Ends: TypeAlias = tuple[float, float]
 
 class Endless(NamedTuple):
     """The places, the lower and the upper ends, and the look of a line's intervals, some of which
-    have no end, and the marks of places without any value.
+    have no end, the marks of places without any value, and which intervals are pale.
     """
 
     x: _Values
@@ -93,6 +93,7 @@ class Endless(NamedTuple):
     high: _Values
     look: Look
     empty: Sequence[str]
+    weak: NDArray[np.bool_]
 
 
 class Logs(NamedTuple):
@@ -295,8 +296,13 @@ def draw_endless(
         for name, shape in shapes
     ]
     draw_edge_marks(axes, marks, top, width_in, scale, outside=are_changes)
-    for x, low, high, look, _ in every:
-        chosen = np.isinf(low) | np.isinf(high)
+    parts = [
+        (one, one.weak == is_weak, pale_look(one.look) if is_weak else one.look)
+        for one in every
+        for is_weak in (False, True)
+    ]
+    for (x, low, high, *_), some, look in parts:
+        chosen = (np.isinf(low) | np.isinf(high)) & some
         if not chosen.any():
             continue
         at, ends = x[chosen], (low[chosen], high[chosen])
@@ -383,12 +389,12 @@ def draw_spread_intervals(
         # Of mean times it is known that they are longer than all others.
         are_longest = np.isnan(mean) & data.is_time
         empty = group.empty or ["up" if one else "" for one in are_longest]
-        endless.append(Endless(at, low, high, look, empty))
+        weak = np.array(group.hints or [False] * len(mean), dtype=np.bool_)
+        endless.append(Endless(at, low, high, look, empty, weak))
         # An interval of what cannot be negative may reach below 0.
         # That of a comparison has the baseline at 0.
         has_negative |= bool((mean < 0).any() or group.ends)
         short = np.array(group.is_short, dtype=np.bool_)
-        weak = np.array(group.hints or [False] * len(mean), dtype=np.bool_)
         span = Span(at, mean, low, high, ~short & ~weak)
         draw_span(
             axes, span, look, at, whiskers.cap_pt, bands=bands, lines=len(drawn_groups), weak=weak
