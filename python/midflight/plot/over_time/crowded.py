@@ -10,7 +10,7 @@ import numpy as np
 
 from midflight.plot.over_time.curves import Curve, Draw, Panel, Values
 from midflight.plot.over_time.marks import EVENTS, GROUPS, STALL, TIMEOUTS
-from midflight.plot.over_time.room import Room
+from midflight.plot.over_time.room import PANEL_IN, Room
 
 __all__ = ["MOST_ROWS", "spurious_words", "with_room", "without_many", "without_overlaps"]
 
@@ -44,13 +44,21 @@ def without_overlaps(panel: Panel, room: Room) -> Panel:
     """
     are_crowded = any(_are_crowded(panel, one.look, room) for one in panel.curves)
     curves = []
-    is_sequence = panel.kind == "sequence" and len({one.look for one in panel.curves}) > 1
+    is_sequence = panel.kind == "sequence"
+    is_alone = is_sequence and len({one.look for one in panel.curves} - {None}) == 1
+    values = np.concatenate([one.value for one in panel.curves]) if is_alone else np.empty(0)
+    # The height of a point.
+    point = float(np.ptp(values)) / (72 * PANEL_IN * panel.high) if len(values) else 0.0
     for one in panel.curves:
         if one.draw in EVENTS and (one.in_row or is_sequence):
             # Those of a burst in a sequence would be a blob at which neither lines nor marks are
             # seen.
             is_timeout = one.in_row and one.draw in TIMEOUTS
-            kept = _apart(one.time_s, _APART * EVENTS[one.draw].size * room.point_s)
+            least = _APART * EVENTS[one.draw].size
+            kept = _apart(one.time_s, least * room.point_s)
+            if is_alone and not one.in_row:
+                # Below each other they are seen, too.
+                kept = _apart_both(one.time_s, one.value, least * room.point_s, least * point)
             is_counted = one.in_row and (not is_timeout or are_crowded)
             count = len(one.time_s) if is_counted else 0
             each = np.diff([*kept, len(one.time_s)]) if one.in_row else None
@@ -91,6 +99,14 @@ def _apart(time_s: Values, least: float) -> list[int]:
     while place < len(time_s):
         found.append(place)
         place = max(place + 1, int(np.searchsorted(time_s, time_s[place] + least)))
+    return found
+
+
+def _apart_both(time_s: Values, value: Values, least_s: float, least: float) -> list[int]:
+    """The places of the first mark in each field of this length and height."""
+    fields = np.column_stack([time_s // least_s, value // least if least > 0 else 0 * value])
+    _, first = np.unique(fields, axis=0, return_index=True)
+    found: list[int] = sorted(first.tolist())
     return found
 
 

@@ -28,6 +28,7 @@ __all__ = [
     "NO_LINK",
     "NO_ROWS",
     "OUTAGE",
+    "PANEL_IN",
     "WITHOUT",
     "Room",
     "draw_dots",
@@ -46,6 +47,8 @@ __all__ = [
 #: The resolution at which dots are distinguished, in dots per inch: a little finer than the eye's
 #: in print.
 _GRID_PER_IN = 150
+#: The usual height of a panel in inches.
+PANEL_IN = 1.25
 #: With more dots than this a panel's dots become an image within the figure.
 MOST_VECTORS = 3000
 #: Handoffs and changes that are marked one by one.

@@ -15,7 +15,7 @@ from midflight.plot.over_time.curves import Curve, Draw, Panel, Values
 from midflight.plot.over_time.history import NS_PER_S
 from midflight.plot.over_time.marks import EVENTS, GROUPS, STALL, TIMEOUTS, Event, marker_of
 from midflight.plot.over_time.panel_scales import SPANS
-from midflight.plot.over_time.room import MOST_VECTORS, Room, draw_dots, widened
+from midflight.plot.over_time.room import MOST_VECTORS, PANEL_IN, Room, draw_dots, widened
 from midflight.plot.over_time.together import LINE_PT, LineStyle
 
 if TYPE_CHECKING:
@@ -42,8 +42,6 @@ __all__ = [
     "share_above",
 ]
 
-#: The height of a panel in inches.
-PANEL_IN = 1.25
 _MARKERS = 7
 #: The share of the height of a panel for a row of marks, and for all.
 _ROW, _ROWS = 0.085, 0.34
