@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from midflight.plot.over_time.applications import (
     OF_APPLICATIONS,
@@ -28,7 +29,7 @@ from midflight.plot.over_time.curves import (
     is_alone,
 )
 from midflight.plot.over_time.history import NS_PER_S, History
-from midflight.plot.over_time.marks import EVENTS, PLAYBACK, TIMEOUTS, timeouts
+from midflight.plot.over_time.marks import EVENTS, PLAYBACK, timeouts
 from midflight.plot.over_time.timed import Times, lines_of, unit_of
 
 __all__ = ["bitrate_panel", "buffer_panel", "frames_panel", "objects_panel"]
@@ -182,26 +183,48 @@ def objects_panel(
             aux = {**how, "label": EVENTS["unread"].label}
             curves.append(Curve(draw="unread", time_s=until[lost], value=numbers[lost], **aux))
         line = Curve(draw="steps", time_s=begins, value=numbers, **how)
-        for one in timeouts(flow, line, window, alone=is_alone(runs)):
-            # The first one that is under way waits for it.
-            under_way = [np.flatnonzero((begins <= at) & (at < until)) for at in one.time_s]
-            at = [
-                numbers[own[0]] if len(own) else value
-                for own, value in zip(under_way, one.value, strict=True)
-            ]
-            curves.append(replace(one, value=np.array(at), in_row=False))
+        each = run.connections(flow) if len(numbers) else []
+        over = _connections_of(ends, each)
+        marks: dict[str, list[Curve]] = {}
+        for place, connection in enumerate(each):
+            for one in timeouts(connection, line, window, alone=is_alone(runs)):
+                at = [_waiting((begins <= at) & (at < until), over == place) for at in one.time_s]
+                value = np.where(np.array(at) < 0, one.value, numbers[at])
+                marks.setdefault(one.draw, []).append(replace(one, value=value, in_row=False))
+        curves += [_joined(those) for those in marks.values()]
     said = next(iter(said_of.values())) if len(said_of) == 1 else ""
-    has_timeouts = any(one.draw in TIMEOUTS for one in curves)
-    is_first = "timeouts: of the first connection" * (has_timeouts and _has_more(runs))
-    detail = "; ".join(filter(None, ("bars: request until read", said, is_first)))
+    detail = "; ".join(filter(None, ("bars: request until read", said)))
     return Panel("objects", "Object", "number", curves, detail, said_of=said_of)
 
 
-def _has_more(runs: Sequence[WatchedRun]) -> bool:
-    """Whether a page has several connections, of which the first one has its events."""
-    names = {one["name"] for run in runs for one in run.setup.flows}
-    shown = {flow.flow for run in runs for flow in run.flows}
-    return any(f"{name.removesuffix('-c0')}-c1" in names for name in shown)
+def _connections_of(ends: Values, connections: Sequence[History]) -> NDArray[np.int64]:
+    """The place of the connection of each object: that on which data arrive as it is read; -1 of
+    those that are not read.
+    """
+    found = np.full(len(ends), -1)
+    at = np.nan_to_num(np.round(ends * NS_PER_S), nan=-1.0).astype(np.int64)
+    for place, one in enumerate(connections):
+        found[np.isin(at, one.times("rcv"))] = place
+    return found
+
+
+def _waiting(is_under_way: NDArray[np.bool_], is_own: NDArray[np.bool_]) -> int:
+    """The place of the first object under way that waits for a connection, of several for its own
+    if that is known; -1 if none is.
+    """
+    for those in (is_under_way & is_own, is_under_way):
+        if those.any():
+            return int(those.argmax())
+    return -1
+
+
+def _joined(marks: Sequence[Curve]) -> Curve:
+    """Marks of the same kind and line as one curve, in the order of time."""
+    time, value = (
+        np.concatenate([getattr(one, name) for one in marks]) for name in ("time_s", "value")
+    )
+    order = np.argsort(time, kind="stable")
+    return replace(marks[0], time_s=time[order], value=value[order])
 
 
 def _page_words(flow: History, ends: Values) -> str:

@@ -199,6 +199,7 @@ class WatchedRun:
     drains: dict[str, Sequence[tuple[float, float, float]]] = field(
         default_factory=dict, init=False, repr=False
     )
+    _connections: dict[str, list[History]] = field(default_factory=dict, init=False, repr=False)
     _rows: dict[bool, dict[int, NDArray[np.int64]]] = field(
         default_factory=dict, init=False, repr=False
     )
@@ -281,6 +282,26 @@ class WatchedRun:
             found |= {f"mobile-{name}", f"{name}-router"} if one["up"] in links else set()
             found |= {f"router-{name}", f"{name}-mobile"} if one["down"] in links else set()
         return found
+
+    def connections(self, flow: History) -> list[History]:
+        """Return the timeouts and arrivals of all connections of a page, whose first one has its
+        events; those of the flow itself if it has one.
+        """
+        if flow.flow not in self._connections:
+            page = flow.flow.removesuffix("-c0")
+            there = {one["name"] for one in self.setup.flows}
+            each = (f"{page}-c{number}" for number in range(len(there)))
+            names = [one for one in each if one in there] if page != flow.flow else [flow.flow]
+            self._connections[flow.flow] = [
+                History(
+                    flow.label,
+                    self.setup.trace(flow=name, only=["rto", "rcv"]),
+                    self.moments,
+                    flow=name,
+                )
+                for name in names
+            ]
+        return self._connections[flow.flow]
 
     def senders(self) -> Table:
         """Senders at intervals of the time shown."""
