@@ -227,7 +227,8 @@ def _tops(panel: Panel) -> tuple[float, float]:
             for one in curves
             if not one.in_row
         ]
-        ends = [next(v for v in each if v is not None) for each in levels]
+        # Maxima may be of some intervals alone.
+        ends = [v for each in levels for v in each if v is not None]
         known = [float(np.nanmax(one)) for one in ends if len(one) and not np.isnan(one).all()]
         return max(known, default=0.0)
 

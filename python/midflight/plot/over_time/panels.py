@@ -251,6 +251,8 @@ def shown_panels(
         one.show(window)
     how: Any = {"width_in": width, "marks": marks}
     panels = panels_of(runs, kinds, window, interval_s, **how)
+    if bands is False:
+        panels = [_without_bands(one, has_hidden=False) for one in panels]
     return window, [replace(one, has_bands=has_bands(one, bands)) for one in panels]
 
 
@@ -318,13 +320,20 @@ def _entitled(panel: Panel) -> Panel:
     return replace(panel, what=panel.what_with_bands)
 
 
-def _without_bands(panel: Panel) -> Panel:
-    """A panel whose lines have no ranges around them and no maxima."""
+def _without_bands(panel: Panel, *, has_hidden: bool = True) -> Panel:
+    """A panel whose lines have no ranges around them and no maxima, but for those of queues that
+    means hide.
+    """
     curves = [
-        replace(one, low=None, high=None, most=None) if one.draw in LINES[:-1] else one
+        replace(
+            one, low=None, high=None, most=one.most if has_hidden and one.draw == "queue" else None
+        )
+        if one.draw in LINES[:-1]
+        else one
         for one in panel.curves
     ]
-    return replace(panel, curves=curves, detail=re.sub(", band: [^;]*", "", panel.detail))
+    said = ", band: [^;]*" if has_hidden else "(, band|; thin line): [^;]*"
+    return replace(panel, curves=curves, detail=re.sub(said, "", panel.detail))
 
 
 def panel_rows(panels: Sequence[Panel]) -> Iterable[Sequence[object]]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from midflight.plot.common.line_looks import link_look
+from midflight.plot.common.style import PAGE_IN
 from midflight.plot.over_time.bins import bin_edges, places_in, stepped
 from midflight.plot.over_time.curves import (
     Curve,
@@ -16,10 +17,12 @@ from midflight.plot.over_time.curves import (
     Values,
     WatchedRun,
     inside,
+    longest,
     nice,
     seconds_text,
 )
 from midflight.plot.over_time.history import NS_PER_S
+from midflight.plot.over_time.intervals import LEAST_INTERVALS
 from midflight.plot.over_time.marks import EVENTS, GROUPS, timeouts
 
 __all__ = ["queue_panel"]
@@ -29,6 +32,11 @@ _INTERVALS = 360
 #: Queues of several runs are maxima if that of most intervals is so many times the mean; those that
 #: are shorter than this share of the longest one do not count.
 _OF_BURSTS, _LEAST_BURST = 5, 0.1
+#: A maximum that is so many times the mean of its interval is not guessed from that.
+_HIDDEN = 3
+#: A line of means that goes up and down over the height of its panel more often in an inch is a
+#: black area.
+_MOST_SWINGS_PER_IN = 8
 
 
 def _at_queue(
@@ -137,14 +145,30 @@ def queue_panel(
     interval: float,
     *,
     is_fixed: bool = False,
+    width_in: float = PAGE_IN,
 ) -> Panel:
     """The packets at the access links in the direction of the data, and what became of packets, as
-    means of an interval that is fixed, or of shorter ones than the usual one.
+    means of an interval that is fixed, or of shorter ones than the usual one; of longer ones if
+    their means would go up and down more often than can be seen in a figure of this width.
     """
     means = interval
     if not is_fixed and len(runs) == 1 and not runs[0].other_links:
         # The sawtooth of one queue can be seen, those of several cover each other.
         interval = min(interval, nice((window[1] - window[0]) / _INTERVALS))
+    panel = _panel_of(runs, window, interval, means)
+    shown_s = min(window[1], longest(runs).end_ns / NS_PER_S) - window[0]
+    while not is_fixed and 2 * LEAST_INTERVALS * interval < shown_s:
+        if _swings(panel) <= _MOST_SWINGS_PER_IN * width_in:
+            break
+        interval = nice(1.1 * interval)
+        panel = _panel_of(runs, window, interval, max(means, interval))
+    return panel
+
+
+def _panel_of(
+    runs: Sequence[WatchedRun], window: tuple[float, float], interval: float, means: float
+) -> Panel:
+    """The panel with means of an interval, and those of single flows of another one."""
     curves, is_binned = [], False
     alone = sum(len(one.flows) for one in runs) == 1
     for run in runs:
@@ -194,6 +218,12 @@ def queue_panel(
     if is_binned and len(runs) > 1 and _hides_bursts(curves):
         curves = [one if one.high is None else replace(one, value=one.high) for one in curves]
         detail = f"maxima of {seconds_text(interval)}"
+    elif is_binned and len(runs) > 1:
+        # Bands of several runs would cover each other.
+        longest = max(map(_most_of, curves), default=0.0)
+        curves = [_with_hidden(one, longest) for one in curves]
+        if any(one.most is not None for one in curves):
+            detail += f"; thin line: maxima above {_HIDDEN} times the mean"
     together = {one.link for one in curves if one.draw == "queue" and ", " in one.link}
     if together:
         # A queue at a link that is no longer in use counts, too.
@@ -220,6 +250,32 @@ def _hides_bursts(curves: Sequence[Curve]) -> bool:
     value, high = (np.concatenate(each) for each in zip(*pairs, strict=True))
     is_one = high > _LEAST_BURST * float(np.nanmax(high))
     return bool(is_one.any()) and float(np.mean(high[is_one] > _OF_BURSTS * value[is_one])) > 0.5
+
+
+def _swings(panel: Panel) -> float:
+    """How often a line of queues goes up and down over the whole height of its panel."""
+    queues = [one for one in panel.curves if one.draw == "queue"]
+    most = max(map(_most_of, queues), default=0.0)
+    ways = (float(np.abs(np.diff(one.value[~np.isnan(one.value)])).sum()) for one in queues)
+    return max(ways, default=0.0) / most if most > 0 else 0.0
+
+
+def _most_of(one: Curve) -> float:
+    """The largest maximum of a curve; 0 without any."""
+    return 0.0 if one.high is None else float(np.nanmax(one.high, initial=0.0))
+
+
+def _with_hidden(one: Curve, longest: float) -> Curve:
+    """A queue with its maxima in the intervals whose means hide them: in others they would be a
+    second line. Those that are short beside the `longest` one of all would not be seen.
+    """
+    if one.high is None:
+        return one
+    is_hidden = (one.high > _HIDDEN * one.value) & (one.high > _LEAST_BURST * longest)
+    # Beside these it is on the line.
+    is_beside = np.pad(is_hidden[1:], (0, 1)) | np.pad(is_hidden[:-1], (1, 0))
+    most = np.where(is_hidden, one.high, np.where(is_beside, one.value, np.nan))
+    return replace(one, most=most) if is_hidden.any() else one
 
 
 def _timeouts_at(
