@@ -81,8 +81,8 @@ def test_a_line_looks_as_in_the_legend() -> None:
         for handle, text in zip(
             figure.legends[0].legend_handles, figure.legends[0].get_texts(), strict=True
         ):
-            if text.get_text() in drawn:
-                line: Any = drawn.pop(text.get_text())
+            if (name := text.get_text().partition(", done at")[0]) in drawn:
+                line: Any = drawn.pop(name)
                 assert handle is not None
                 # Lengths of dashes in widths of the line.
                 assert line._unscaled_dash_pattern == handle._unscaled_dash_pattern  # type: ignore[attr-defined]
@@ -190,7 +190,7 @@ def test_a_legend_in_a_corner() -> None:
         figure = figure_of(plot_over_time, "wifi-to-lte", ["cwnd", "rtt"], legend=corner)
         legend = figure.axes[1].get_legend()
         assert legend is not None
-        assert [one.get_text() for one in legend.get_texts()] == ["sack (CUBIC)"]
+        assert [one.get_text() for one in legend.get_texts()] == ["sack (CUBIC), done at 5.77 s"]
         # What marks and areas are stands below the panels.
         below = [one.get_text() for one in figure.legends[0].get_texts()]
         assert "timeout" in below

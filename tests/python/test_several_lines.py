@@ -487,11 +487,11 @@ def test_other_names_and_the_place_of_the_legend(tmp_path: Path) -> None:
         return out.read_text()
 
     text = drawn(labels={"sack": "CUBIC", "lte": "LTE"})
-    assert ">CUBIC</text>" in text
+    assert ">CUBIC, done at" in text
     assert ">LTE</text>" in text
     assert ">sack" not in text
-    assert ">vho</text>" in text
-    assert ">sack (CUBIC)</text>" not in drawn(legend="none")
+    assert ">vho, done at" in text
+    assert ">sack (CUBIC)" not in drawn(legend="none")
     inside = figure_of(plot_over_time, "wifi-to-lte", ["throughput"], legend="inside")
     assert not any("sack" in text.get_text() for text in inside.legends[0].get_texts())
     assert inside.axes[1].get_legend() is not None
@@ -516,7 +516,7 @@ def test_labels_without_effect_are_noted(
         'midflight: note: --label queue: the figure shows no "queue"',
     ]
     # Both lines keep their entries in the legend.
-    assert (tmp_path / "x.svg").read_text().count(">TCP</text>") == 2
+    assert (tmp_path / "x.svg").read_text().count(">TCP, done at") == 2
     assert ">LTE</text>" in (tmp_path / "x.svg").read_text()
 
 

@@ -52,6 +52,7 @@ from midflight.plot.over_time.crowded import (
     without_overlaps,
 )
 from midflight.plot.over_time.curves import Curve, Panel, Peak
+from midflight.plot.over_time.ends import done_words
 from midflight.plot.over_time.followed import time_title
 from midflight.plot.over_time.history import NS_PER_S, RunSource, time_shown
 from midflight.plot.over_time.holes import Hole
@@ -614,15 +615,16 @@ def _figure(
             return -1 if name in lines else 1 + marks.index(name) if name in marks else 0
 
         entries = joined_timeouts(dict(sorted(entries.items(), key=order)) | bands)
+        said = {name: f"{name} (same as {other})" for name, other in same.items()}
+        done = done_words(runs, window).items()
+        said |= {name: f"{said.get(name, name)}, {when}" for name, when in done}
         entries = {
-            f"{name} (same as {same[name]})" if name in same else name: usual_line(
-                handle, widths.get(name, LINE_PT)
-            )
+            said.get(name, name): usual_line(handle, widths.get(name, LINE_PT))
             if name in lines
             else handle
             for name, handle in entries.items()
         }
-        lines |= {f"{name} (same as {other})" for name, other in same.items()}
+        lines |= {*said.values()}
         finish_panels(figure, named, entries, title, runs[0].names, lines, has_ends=True)
         for (_, axes), panel, peaks in zip(named, panels, off, strict=True):
             mark_cut_lines(axes, peaks, panel.unit, above[axes])
