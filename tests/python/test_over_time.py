@@ -639,7 +639,7 @@ def test_the_window_has_the_name_of_its_line() -> None:
     window, panels = shown_panels(runs, ["throughput", "cwnd"])
     figure = over_time_figure(runs, panels, window)
     words = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert words == ["sack", "rate of the link", "pipe", "ssthresh"]
+    assert words == ["sack, done at 2.77 s", "rate of the link", "pipe", "ssthresh"]
     (rate,), (pipe,) = (axes.collections for axes in figure.axes)
     # One is a hatched area, the other a grey one.
     assert (rate.get_hatch(), pipe.get_hatch()) == (None, "//////")

@@ -29,6 +29,7 @@ from midflight.plot.common.style import (
     check_format,
     chosen_axes,
     labelled,
+    legend_place,
     size_in,
     style,
     text_width,
@@ -73,6 +74,7 @@ from midflight.plot.over_time.panel_scales import (
     within_scale,
     without_lone_peaks,
 )
+from midflight.plot.over_time.queues import without_hidden
 from midflight.plot.over_time.room import (
     HEAD,
     MOST_MARKS,
@@ -253,7 +255,7 @@ def shown_panels(
     how: Any = {"width_in": width, "marks": marks}
     panels = panels_of(runs, kinds, window, interval_s, **how)
     if bands is False:
-        panels = [_without_bands(one, has_hidden=False) for one in panels]
+        panels = [without_hidden(one) if one.kind == "queue" else one for one in panels]
     return window, [replace(one, has_bands=has_bands(one, bands)) for one in panels]
 
 
@@ -321,20 +323,17 @@ def _entitled(panel: Panel) -> Panel:
     return replace(panel, what=panel.what_with_bands)
 
 
-def _without_bands(panel: Panel, *, has_hidden: bool = True) -> Panel:
+def _without_bands(panel: Panel) -> Panel:
     """A panel whose lines have no ranges around them and no maxima, but for those of queues that
     means hide.
     """
     curves = [
-        replace(
-            one, low=None, high=None, most=one.most if has_hidden and one.draw == "queue" else None
-        )
+        replace(one, low=None, high=None, most=one.most if one.draw == "queue" else None)
         if one.draw in LINES[:-1]
         else one
         for one in panel.curves
     ]
-    said = ", band: [^;]*" if has_hidden else "(, band|; thin line): [^;]*"
-    return replace(panel, curves=curves, detail=re.sub(said, "", panel.detail))
+    return replace(panel, curves=curves, detail=re.sub(", band: [^;]*", "", panel.detail))
 
 
 def panel_rows(panels: Sequence[Panel]) -> Iterable[Sequence[object]]:
@@ -616,8 +615,10 @@ def _figure(
 
         entries = joined_timeouts(dict(sorted(entries.items(), key=order)) | bands)
         said = {name: f"{name} (same as {other})" for name, other in same.items()}
-        done = done_words(runs, window).items()
-        said |= {name: f"{said.get(name, name)}, {when}" for name, when in done}
+        # More, or one inside a panel, would take the room of the lines.
+        has_ends = count <= MOST_ROWS and legend_place() == "outside"
+        done = done_words(runs, window) if has_ends else {}
+        said |= {name: f"{said.get(name, name)}, {when}" for name, when in done.items()}
         entries = {
             said.get(name, name): usual_line(handle, widths.get(name, LINE_PT))
             if name in lines

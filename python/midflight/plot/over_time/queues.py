@@ -25,7 +25,7 @@ from midflight.plot.over_time.history import NS_PER_S
 from midflight.plot.over_time.intervals import LEAST_INTERVALS
 from midflight.plot.over_time.marks import EVENTS, GROUPS, timeouts
 
-__all__ = ["queue_panel"]
+__all__ = ["queue_panel", "without_hidden"]
 
 #: Means of a queue alone in the time that is shown, about.
 _INTERVALS = 360
@@ -34,6 +34,7 @@ _INTERVALS = 360
 _OF_BURSTS, _LEAST_BURST = 5, 0.1
 #: A maximum that is so many times the mean of its interval is not guessed from that.
 _HIDDEN = 3
+_OF_HIDDEN = f"; thin line: maxima above {_HIDDEN} times the mean"
 #: A line of means that goes up and down over the height of its panel more often in an inch is a
 #: black area.
 _MOST_SWINGS_PER_IN = 8
@@ -223,7 +224,7 @@ def _panel_of(
         longest = max(map(_most_of, curves), default=0.0)
         curves = [_with_hidden(one, longest) for one in curves]
         if any(one.most is not None for one in curves):
-            detail += f"; thin line: maxima above {_HIDDEN} times the mean"
+            detail += _OF_HIDDEN
     together = {one.link for one in curves if one.draw == "queue" and ", " in one.link}
     if together:
         # A queue at a link that is no longer in use counts, too.
@@ -276,6 +277,12 @@ def _with_hidden(one: Curve, longest: float) -> Curve:
     is_beside = np.pad(is_hidden[1:], (0, 1)) | np.pad(is_hidden[:-1], (1, 0))
     most = np.where(is_hidden, one.high, np.where(is_beside, one.value, np.nan))
     return replace(one, most=most) if is_hidden.any() else one
+
+
+def without_hidden(panel: Panel) -> Panel:
+    """Return a panel of queues without these maxima."""
+    curves = [replace(one, most=None) for one in panel.curves]
+    return replace(panel, curves=curves, detail=panel.detail.replace(_OF_HIDDEN, ""))
 
 
 def _timeouts_at(
