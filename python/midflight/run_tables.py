@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import math
 import re
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any, Self
@@ -25,6 +26,7 @@ __all__ = [
     "csv_cell",
     "csv_row",
     "csv_text",
+    "fitted",
     "is_requests",
     "measures_of",
     "plain_text",
@@ -132,6 +134,40 @@ def align(rows: Sequence[Sequence[str]], *, right: bool = True) -> str:
         ]
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
+
+
+def fitted(rows: Sequence[Sequence[str]], most: int) -> list[list[list[str]]]:
+    """Return the lines of each of some rows of text whose columns (`align`) have `most` characters
+    in all, if words of the widest ones can be wrapped: the first row, which is the head, ends at
+    the bottom.
+    """
+    columns = [*zip(*rows, strict=True)]
+    widths = [max(map(len, column)) for column in columns]
+    least = [max(len(word) for cell in each for word in cell.split() or [""]) for each in columns]
+    # Heads are wrapped before what stands below them.
+    bodies = [max([len(cell) for cell in each[1:]], default=0) for each in columns]
+    for ends in ([*map(max, least, bodies)], least):
+        while sum(widths) + 2 * (len(widths) - 1) > most:
+            room, place = max((width - ends[at], at) for at, width in enumerate(widths))
+            if room <= 0:
+                break
+            widths[place] -= 1
+    found = []
+    for number, row in enumerate(rows):
+        each = [_wrapped(cell, width) for cell, width in zip(row, widths, strict=True)]
+        height = max(map(len, each))
+        filled = [[""] * (height - len(one)) for one in each]
+        parts = [
+            [*blank, *one] if number == 0 else [*one, *blank]
+            for blank, one in zip(filled, each, strict=True)
+        ]
+        found.append([[*line] for line in zip(*parts, strict=True)])
+    return found
+
+
+def _wrapped(cell: str, width: int) -> list[str]:
+    options: Any = {"break_long_words": False, "break_on_hyphens": False}
+    return textwrap.wrap(cell, width, **options) if len(cell) > width else [cell]
 
 
 def counted(count: int, one: str) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from midflight.listing import joined
 from midflight.run_tables import csv_row
 from midflight.sweep_results import SEED, compare, regrouped
 from midflight.sweep_words import direction_of, is_no_other, is_time, size_of, told_side
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COLUMNS",
+    "NO_CELL",
+    "WHERE",
     "Effect",
     "effect_cells",
     "effect_columns",
@@ -41,7 +44,9 @@ COLUMNS = (
     *("harm_at", "harm_difference", "harm_ratio", "harm_ratio_low", "harm_ratio_high"),
 )
 #: A cell without a number.
-_NONE = "-"
+NO_CELL = "-"
+#: The head of the last column, with the places of the largest harm.
+WHERE = "where"
 
 
 @dataclass(frozen=True)
@@ -194,15 +199,18 @@ def _varied(summary: Summary) -> list[str]:
 
 def effect_cells(
     summary: Summary,
-    named: Callable[[str, str], str] = "{} {}".format,
+    named: Callable[[str], str] | None = None,
     shown: Callable[[str], str] = str,
     unit: tuple[str, float] = ("", 1.0),
 ) -> list[list[str]]:
     """Return the head and a line for each value of the table that reports and the terminal show.
 
-    `named` is what an axis with a value is called, `shown` a value, and `unit` that of differences,
-    with its scale; they are in place of per cent where a mean is 0.
+    `named` is what an axis is called, in plain words by default, `shown` a value, and `unit` that
+    of differences, with its scale; they are in place of per cent where a mean is 0.
     """
+    from midflight.plot.common.names import short_name, with_value
+
+    named = named or short_name
     way, varied = direction_of(summary.metric), _varied(summary)
     every = summary.effects
     means = [one.mean for one in every if one.mean is not None]
@@ -220,25 +228,26 @@ def effect_cells(
     harm = harm_words(summary)
     head = [
         *(["flow"] if has_flows else []),
-        shown(str(summary.asked.compare)),
+        named(str(summary.asked.compare)),
         *([*words, "open"] if several else []),
         *(["the same"] if several and has_same else []),
         *(["no pairs"] if several and has_none else []),
         f"mean change{in_unit}",
         "95 % interval",
         *(["finished" if summary.metric.endswith("_ns") else "with a value"] if has_runs else []),
-        *([f"{harm} at", f"worst{in_unit}", "where"] if has_harm else []),
+        *([f"{harm} at", f"worst{in_unit}", WHERE] if has_harm else []),
     ]
     lines = [head]
     for one, sides in zip(every, counts, strict=True):
         is_base = one.value == one.baseline
         numbers = [*sides, one.open, *[one.same] * has_same, *[one.without_pairs] * has_none]
-        texts = [_NONE if is_base else f"{number}" for number in numbers] if several else []
-        worst = [_NONE] * 3
+        texts = [NO_CELL if is_base else f"{number}" for number in numbers] if several else []
+        worst = [NO_CELL] * 3
         if one.harm is not None:
-            at = ", ".join(named(key, value) for key, value in one.harm_at(varied))
+            places = one.harm_at(varied)
+            at = ", ".join(with_value(named(key), shown(value)) for key, value in places)
             most = "unfinished" if _is_unfinished(one.harm) else _sized(one.harm, size)
-            worst = [f"{one.harms} of {one.points}", most, at or _NONE]
+            worst = [f"{one.harms} of {one.points}", most, at or NO_CELL]
         elif one.points:
             worst[0] = f"0 of {one.points}"
         lines.append(
@@ -246,7 +255,7 @@ def effect_cells(
                 *([one.flow] if has_flows else []),
                 shown(one.value) + (" (baseline)" if is_base else ""),
                 *texts,
-                *((_NONE, _NONE) if is_base else _mean_words(one.mean, size)),
+                *((NO_CELL, NO_CELL) if is_base else _mean_words(one.mean, size)),
                 *([f"{one.finished} of {one.runs}"] if has_runs else []),
                 *(worst if has_harm else []),
             ]
@@ -257,14 +266,14 @@ def effect_cells(
 def _sized(one: Comparison, size: Size) -> str:
     """The size of a change with its sign; of no mean to relate it to a dash."""
     value = size.of(one)
-    return f"{size.text(value, signed=True)}" if math.isfinite(value) else _NONE
+    return f"{size.text(value, signed=True)}" if math.isfinite(value) else NO_CELL
 
 
 def _mean_words(mean: Comparison | None, size: Size) -> tuple[str, str]:
     if mean is None:
-        return _NONE, _NONE
+        return NO_CELL, NO_CELL
     if mean.is_hint or mean.is_same or mean.samples < 2:
-        return _sized(mean, size), _NONE
+        return _sized(mean, size), NO_CELL
     ends = [size.text(end, signed=True) for end in size.ends(mean)]
     return _sized(mean, size), " to ".join(ends)
 
@@ -277,6 +286,8 @@ def harm_words(summary: Summary) -> str:
 
 def effect_notes(summary: Summary) -> list[str]:
     """Return what the columns of the table mean, as far as that is not plain."""
+    from midflight.plot.common.names import plural_name
+
     every = summary.effects
     notes = []
     if any(one.open and one.combinations > 1 for one in every):
@@ -288,7 +299,6 @@ def effect_notes(summary: Summary) -> list[str]:
         notes.append(f"unfinished: {every[0].baseline} finished there more often")
     if harm_words(summary) and any(one.points > one.combinations for one in every):
         apart = [key for key in every[0].axes if key not in summary.by and key in _varied(summary)]
-        notes.append(
-            f"{harm_words(summary)} at: counts each value of {', '.join(apart)} separately"
-        )
+        each = joined([plural_name(key) for key in apart])
+        notes.append(f"{harm_words(summary)} at: counts all {each} separately")
     return notes

@@ -292,16 +292,17 @@ def sweep_command(asked: Sweep, folder: Path, command: str = "") -> str:
 
 def shown_effects(summary: Summary) -> Sequence[Sequence[str]]:
     """Return what each value changes in all, with the words that figures have."""
-    from midflight.plot.common.names import column_name, with_value
+    from midflight.plot.common.names import column_name
     from midflight.plot.common.style import labelled, short_label
     from midflight.plot.results.axis import shown_value, unit_of
 
-    def named(key: str, value: str) -> str:
-        return with_value(short_label(key), shown_value(value))
+    def named(key: str) -> str:
+        if key == summary.asked.compare:
+            # It heads a column.
+            return labelled(column_name(key)) if "." in key else key
+        return short_label(key)
 
-    unit = unit_of(summary.metric)
-    (axis, *head), *lines = effect_cells(summary, named, shown_value, unit)
-    return [[labelled(column_name(axis)) if "." in axis else axis, *head], *lines]
+    return effect_cells(summary, named, shown_value, unit_of(summary.metric))
 
 
 def _effect_notes(summary: Summary) -> str:

@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from midflight.flow_tables import is_whole_flow, tables_of
+from midflight.listing import joined
 from midflight.meant import did_you_mean
 from midflight.refusal import refusal
-from midflight.run_tables import align, counted, csv_row
+from midflight.run_tables import align, counted, csv_row, fitted
 from midflight.simulated import replaced
 from midflight.sweep_folder import COMPARISON, EFFECTS
 from midflight.unmet import WHICH, done_early, handoff_words
@@ -242,8 +243,8 @@ class Summary:
             ],
         }
 
-    def text(self, folder: Path) -> str:
-        """Return the summary as text."""
+    def text(self, folder: Path, width: int = WIDTH) -> str:
+        """Return the summary as text, with a table of effects so wide."""
         words, unit = self.measured
         files = [
             "flows.csv",
@@ -271,7 +272,7 @@ class Summary:
             table = ["", align(compared)] if self.has_pairs else []
             lines += ["", self.comparison_head(), *table]
             lines += self.comparison_foot(MOST_PRINTED)
-            lines += self.effect_lines()
+            lines += self.effect_lines(width)
         return "\n".join(lines)
 
     def effect_table(self) -> tuple[str, list[list[str]], str] | None:
@@ -292,12 +293,28 @@ class Summary:
         foot = f"{notes[:1].upper()}{notes[1:]}." if notes else ""
         return words if several else "Overall change:", cells, foot
 
-    def effect_lines(self) -> list[str]:
-        """Return the table of effects as text; nothing where there is none."""
+    def effect_lines(self, width: int = WIDTH) -> list[str]:
+        """Return the table of effects as text so wide if words can be wrapped; nothing where there
+        is none.
+        """
         if (found := self.effect_table()) is None:
             return []
+        from midflight.sweep_effects import NO_CELL, WHERE
+
         words, cells, notes = found
-        return ["", words, "", align(cells), *([textwrap.fill(notes, WIDTH)] if notes else [])]
+        rows, below = fitted(cells, width), [""] * len(cells)
+        if cells[0][-1] == WHERE and any(len(one) > 1 for one in rows[1:]):
+            # Places are long: they stand below their lines.
+            below = ["", *(one[-1] for one in cells[1:])]
+            rows = fitted([one[:-1] for one in cells], width)
+        lines = iter(align([line for one in rows for line in one]).splitlines())
+        texts = []
+        for row, place in zip(rows, below, strict=True):
+            texts += [next(lines) for _ in row]
+            if place not in ("", NO_CELL):
+                texts.append(textwrap.indent(textwrap.fill(f"worst: {place}", width - 4), "    "))
+        table = "\n".join(texts)
+        return ["", words, "", table, *([textwrap.fill(notes, WIDTH)] if notes else [])]
 
     def unmet_notes(self) -> list[str]:
         """Return what does not measure the handoff, and what the tables leave out for that."""
@@ -318,6 +335,7 @@ class Summary:
         """Return the description of the comparison and of the samples of its intervals, and
         `for_terminal` the options that give these.
         """
+        from midflight.plot.common.names import plural_name
         from midflight.sweep_results import why_same
 
         first = self.compared[0]
@@ -336,7 +354,7 @@ class Summary:
             if pooled:
                 # The rows of several values of an axis become pairs of one row.
                 keys = [axis for axis in self.by if axis != pooled[0]]
-                text += f"--by {','.join(keys)} takes the values of {pooled[0]} as pairs, and "
+                text += f"--by {','.join(keys)} takes the {plural_name(pooled[0])} as pairs, and "
             text += "more runs (--set runs=N) give one over chance."
             return textwrap.fill(text, WIDTH)
         text = (
@@ -348,8 +366,9 @@ class Summary:
         if first.over == "runs":
             text += " Intervals are over runs, whose pairs are averaged first."
         else:
+            each = joined([plural_name(one) for one in varied])
             text += (
-                f" Intervals are over the values of {', '.join(varied)}, not over chance: too "
+                f" Intervals are over {each}, not over chance: too "
                 "narrow where neighbours on a fine axis are alike."
             )
         return textwrap.fill(text, WIDTH)
@@ -489,6 +508,8 @@ class Summary:
         """Return how many comparisons are not listed, and, if one other axis varies, which; "" if
         all are.
         """
+        from midflight.plot.common.names import short_name
+
         there = {id(one) for one in self.shown(most)}
         left = [one for one in self.compared if id(one) not in there]
         if not left:
@@ -503,7 +524,7 @@ class Summary:
             # Unless those of each flow and value are the same, there are no common ends.
             if all(one == some for one in more):
                 ends = some[0] if len(some) == 1 else f"{some[0]} to {some[-1]}"
-                where = f" ({self.others[varied[0]]}: {ends})"
+                where = f" ({short_name(self.others[varied[0]])}: {ends})"
         return f'{len(left)} of {len(self.compared)} lines are left out where "..." is{where}'
 
     def comparison_foot(self, most: int = MOST_LINES) -> list[str]:

@@ -11,12 +11,13 @@ import pytest
 from drawn import rows_drawn
 from midflight import Sweep
 from midflight.cli import main
+from midflight.plot.common.plain import usual_of_folder
 from midflight.plot.results.axis import panel_name
 from midflight.plot.results.paired import paired_maps, paired_shown
 from midflight.plot.results.spread import spread_of
 from midflight.plot.results.tables import Columns, read_columns
 from midflight.plot.usual import Shown, _sides, map_sides, usual_shown, with_flows
-from midflight.sweep_report import sweep_figures
+from midflight.sweep_report import shown_effects, sweep_figures
 from midflight.sweep_summary import Summary
 
 SCHEME, AT = "flows.page.scheme", "handoffs.0.at"
@@ -149,6 +150,14 @@ def test_figures_of_a_report_have_all_flows(household: Path) -> None:
     # No flow is left out, nor stands for the others.
     assert not any(f" of {flow}" in one for one in captions for flow in FLOWS if "med" not in one)
     assert len(figures) >= 3
+
+
+def test_the_table_of_effects_names_axes_in_words_beside_flows(household: Path) -> None:
+    asked = Sweep.read(household)
+    with usual_of_folder(household, None):
+        (head, *lines) = shown_effects(Summary.of(asked, household))
+    assert [*head[:2]] == ["flow", "Scheme of page"]
+    assert {line[0] for line in lines} == FLOWS
 
 
 def test_samples_are_no_sides_of_a_map_beside_settings() -> None:

@@ -304,7 +304,7 @@ def test_changes_with_too_many_lines_are_pooled_over_all_but_one_axis(
     said = capsys.readouterr().err
     assert "the figure shows the change of each pair" in said
     assert f"{swept} --kind interval --x {RATE} --y ratio" in said
-    assert f"each change is over all values of {GAP}; --x {GAP} shows it at each" in said
+    assert f"each change is over all gaps; --x {GAP} shows it at each" in said
     drawn = list(csv.DictReader(table.open(newline="")))
     # The ratio of the means over all gaps and seeds, in per cent.
     with (swept / "flows.csv").open(newline="") as file:

@@ -89,7 +89,7 @@ def test_a_setting_with_many_values_is_pooled(
     folder = swept(tmp_path / "out", 7)
     capsys.readouterr()
     assert main(["plot", str(folder), "--out", str(tmp_path / "x.png")]) == 0
-    assert f"pooled: {RATE} (7 values)" in capsys.readouterr().err
+    assert "pooled: 7 rates of lte; --where" in capsys.readouterr().err
 
 
 def test_few_lines_are_in_one_panel() -> None:

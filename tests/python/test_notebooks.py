@@ -58,7 +58,7 @@ def test_a_sweep_in_a_notebook_names_what_has_all_lines(tmp_path: Path) -> None:
     assert table.count("<tr>") == 23
     assert table.count("<td>freeze</td>") == table.count("<td>enhanced</td>") == 10
     folder = tmp_path / "out"
-    said = "20 of 40 lines are left out where &quot;...&quot; is (handoffs.0.gap: 0.6 s to 1.5 s)"
+    said = "20 of 40 lines are left out where &quot;...&quot; is (gap: 0.6 s to 1.5 s)"
     assert said in text
     assert f"; the report (midflight report {folder}) has all</p>" in text
     assert main(["report", str(folder), "--out", str(tmp_path / "report.html")]) == 0

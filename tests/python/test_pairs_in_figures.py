@@ -328,7 +328,7 @@ def test_what_gives_a_curve_over_pooled_instants_is_named(
     words = ["plot", str(instants), "--out", str(tmp_path / "x.png")]
     assert main(words) == 0
     said = capsys.readouterr().err
-    assert f"each change is over all values of {AT}; --x {AT} shows it at each of them" in said
+    assert f"each change is over all instants; --x {AT} shows it at each of them" in said
     assert main([*words, "--x", AT]) == 0
     assert "over all values" not in capsys.readouterr().err
     asked = ["--kind", "heatmap", "--x", AT, "--y", "value", "--value", "ratio"]

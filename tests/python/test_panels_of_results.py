@@ -56,7 +56,7 @@ def test_shares_of_single_runs_have_the_panels_of_medians(
     assert main(["plot", str(folder), "--kind", "cdf", "--out", out]) == 0
     said = capsys.readouterr().err
     assert f"--by {SCHEME} --by {RATE}\n" in said
-    assert f"pooled: {GAP} (7 values)" in said
+    assert "pooled: 7 gaps; --where" in said
 
 
 def table_of(first_s: float, other_s: float) -> dict[str, list[Any]]:

@@ -465,7 +465,7 @@ def test_what_is_pooled_is_said_in_each_figure(
         assert "note: pooled" not in said
         assert f"--by {scheme} --by scheme" not in said
     assert main([*words, "duration_ns", "--x", "seed", "--by", scheme]) == 0
-    note = f"note: pooled: {gap} (2 values); --where {gap}=VALUE keeps one"
+    note = f"note: pooled: 2 gaps; --where {gap}=VALUE keeps one"
     assert note in capsys.readouterr().err
 
 

@@ -16,6 +16,7 @@ from midflight.cli import main
 from midflight.listing import joined, listed
 from midflight.plot import figure_of, plot_best, plot_spread
 from midflight.plot.results.maps import colours_of
+from midflight.run_tables import fitted
 from midflight.sweep_effects import effect_cells, effect_columns, effect_notes
 from midflight.sweep_folder import running_mark
 from midflight.sweep_report import sweep_report_html
@@ -76,11 +77,37 @@ def test_harm_at_an_instant_is_told_of_several_combinations() -> None:
     assert one.harm_at([GAP, AT]) == [(GAP, "1s"), (AT, "2s")]
     (head, _, line) = effect_cells(made)
     assert dict(zip(head, line, strict=True)) == {
-        **{SCHEME: "a", "faster": "2", "slower": "0", "open": "0"},
+        **{"scheme of get": "a", "faster": "2", "slower": "0", "open": "0"},
         **{"mean change (%)": "\N{MINUS SIGN}35", "95 % interval": line[5]},
-        **{"slower at": "1 of 4", "worst (%)": "+20", "where": f"{GAP} 1s, {AT} 2s"},
+        **{"slower at": "1 of 4", "worst (%)": "+20", "where": "gap 1s, instant 2s"},
     }
-    assert f"slower at: counts each value of {AT} separately" in effect_notes(made)
+    assert "slower at: counts all instants separately" in effect_notes(made)
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_the_printed_table_is_as_wide_as_the_terminal(width: int) -> None:
+    made = summary_of(
+        {
+            "sack": at_two(10, 10) | at_two(10, 10, gap="2s"),
+            "a-long-name": at_two(4, 12) | at_two(5, 5, gap="2s"),
+        }
+    )
+    said = made.effect_lines(width)
+    assert max(map(len, "\n".join(said).splitlines()[:-1])) <= max(width, 76)
+    text = " ".join(" ".join(said).split())
+    # Where it is so stands below what has no room beside it; axes have the words of figures.
+    assert ("worst: gap 1s, instant 2s" in text) == (width < 100)
+    assert text.count("gap 1s, instant 2s") == 1
+    assert not {SCHEME, GAP, AT} & {*text.replace(",", " ").split()}
+
+
+def test_heads_are_wrapped_before_what_is_below_them() -> None:
+    rows = [["a", "two words"], ["1", "3 of 4"]]
+    assert fitted(rows, 12) == [[row] for row in rows]
+    assert fitted(rows, 9) == [[["", "two"], ["a", "words"]], [rows[1]]]
+    assert fitted(rows, 8)[1] == [["1", "3 of"], ["", "4"]]
+    # Words are not cut.
+    assert fitted(rows, 3) == fitted(rows, 8)
 
 
 def test_runs_that_do_not_finish_are_given_for_each_value_and_are_harm() -> None:

@@ -47,7 +47,9 @@ def test_starts_in_a_recording_are_samples(
     said = capsys.readouterr().out
     (row,) = (one for one in said.splitlines() if one.split()[:2] == ["download", "sack"])
     assert row.split()[2] == "10"
-    assert "Intervals are over the values of\nlinks.cell.trace.offset" in said
+    assert "Intervals are over starts in the recording of cell, not over chance" in " ".join(
+        said.split()
+    )
 
 
 def test_every_value_of_a_long_comparison_is_listed(
@@ -59,7 +61,7 @@ def test_every_value_of_a_long_comparison_is_listed(
     words = ["sweep", str(scenario), *axes, "--compare", "flows.download.scheme"]
     assert main([*words, "--out", str(out)]) == 0
     said = capsys.readouterr().out
-    table = said.split("Against sack")[1].splitlines()
+    table = said.split("Against sack")[1].split("Combinations")[0].splitlines()
     listed = [one.split()[3] for one in table if one.startswith("download")]
     assert listed == ["freeze"] * 12 + ["enhanced"] * 12
     # The first and the last of each, and what is missing is told where it would be.
@@ -68,9 +70,7 @@ def test_every_value_of_a_long_comparison_is_listed(
     assert [table[place - 1].split()[1] for place in dots] == ["25", "25"]
     assert [table[place + 1].split()[1] for place in dots] == ["54", "54"]
     assert [one.split()[1] for one in table if one.startswith("download")] == 2 * ends
-    words = (
-        '56 of 80 lines are left out where "..." is (links.cell.queue: 26 packets to 53 packets)'
-    )
+    words = '56 of 80 lines are left out where "..." is (queue of cell: 26 packets to 53 packets)'
     assert f"{words}; comparison.csv has all, and --by AXES lists fewer." in " ".join(said.split())
     # Of the quartiles the first and the last ones are there.
     table = said.split("Against sack")[0].splitlines()
@@ -78,9 +78,7 @@ def test_every_value_of_a_long_comparison_is_listed(
     assert listed == ["sack"] * 12 + ["enhanced"] * 12
     assert "96 lines are left out; --json prints all" in said
     # The advice is a command that works.
-    assert "--by flows.download.scheme takes the values of links.cell.queue as pairs" in " ".join(
-        said.split()
-    )
+    assert "--by flows.download.scheme takes the queues of cell as pairs" in " ".join(said.split())
     assert main(["report", str(out), "--by", "flows.download.scheme", "--out", str(page)]) == 0
     assert "more lines" not in page.read_text()
     assert main(["report", str(out), "--out", str(page)]) == 0
@@ -123,7 +121,7 @@ def test_the_same_lines_of_each_flow_are_left_out() -> None:
         assert listed == [*delays[:6], *delays[-6:]]
     assert shown.count(None) == 1
     assert made.left_out_words(24) == (
-        '36 of 60 lines are left out where "..." is (links.l.delay: 7ms to 24ms)'
+        '36 of 60 lines are left out where "..." is (one-way delay of l: 7ms to 24ms)'
     )
 
 
@@ -131,7 +129,7 @@ def test_ends_of_what_is_left_out_are_those_of_the_only_other_axis() -> None:
     delays = [f"{one}ms" for one in range(1, 31)]
     one, two = {"links.l.delay": delays, "links.l.rate": ["1mbps"]}, ["1mbps", "2mbps"]
     said = made_summary(["sack", "vho", "enhanced"], one).left_out_words(24)
-    assert said.endswith(" is (links.l.delay: 7ms to 24ms)")
+    assert said.endswith(" is (one-way delay of l: 7ms to 24ms)")
     several = {"links.l.delay": delays, "links.l.rate": two}
     assert made_summary(["sack", "vho"], several).left_out_words(24) == (
         '36 of 60 lines are left out where "..." is'

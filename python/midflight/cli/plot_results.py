@@ -40,6 +40,8 @@ def _plot_results(
     """Write the figure of a folder of results, without a kind the usual one; `texts` are its words,
     size and scales.
     """
+    from midflight.listing import joined
+    from midflight.plot.common.names import plural_name
     from midflight.plot.common.plain import usual_of_folder
     from midflight.plot.common.style import SERIES, check_format, figure_bytes
     from midflight.plot.results.axis import (
@@ -180,7 +182,7 @@ def _plot_results(
             write_rows(table, [str(one) for one in head], rest)
     pooled = pooled_axes(columns, measured, {*sides, *by}, kept)
     if pooled:
-        each = ", ".join(f"{name} ({count} values)" for name, count in pooled)
+        each = joined([f"{count} {plural_name(name)}" for name, count in pooled])
         note(f"pooled: {each}; --where {pooled[0][0]}=VALUE keeps one")
     options = chosen_words(shown, kind)
     if is_again:

@@ -234,7 +234,14 @@ def sweep(
         json.dump(made.values(), sys.stdout, indent=2)
         print()
     else:
-        print(made.text(folder))
+        print(made.text(folder, *terminal_width()))
+
+
+def terminal_width() -> list[int]:
+    """Return the columns of the terminal; nothing if the output is none."""
+    import shutil
+
+    return [shutil.get_terminal_size().columns] if sys.stdout.isatty() else []
 
 
 def read_axes(words: Sequence[str]) -> dict[str, Any]:

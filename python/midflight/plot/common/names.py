@@ -123,6 +123,7 @@ _PLURALS: Mapping[str, str] = {
     "set.congestion": "congestion controls",
     "stack": "stacks",
     "size": "sizes",
+    "preset": "presets",
 }
 
 #: Settings of applications, which their registry describes by a sentence.

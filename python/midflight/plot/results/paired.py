@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from midflight._core import MidflightError
 from midflight.listing import joined
+from midflight.plot.common.names import plural_name
 from midflight.plot.common.style import SERIES
 from midflight.plot.results.compared import is_number, is_same, usual_change, why_empty
 from midflight.plot.results.median_panels import are_panels
@@ -519,8 +520,8 @@ def curve_words(samples: Sequence[str]) -> str:
     pooled = [name for name in samples if name != SEED]
     if not pooled:
         return ""
-    first, every = pooled[0], joined(pooled)
-    return f"each change is over all values of {every}; --x {first} shows it at each of them"
+    first, every = pooled[0], joined([plural_name(one) for one in pooled])
+    return f"each change is over all {every}; --x {first} shows it at each of them"
 
 
 def paired_shown(columns: Columns, x: str | None = None) -> Shown | None:
