@@ -11,6 +11,8 @@ import io
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from midflight.plot.common.widths import line_width
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -48,21 +50,12 @@ _TAIL = r"""\end{pgfpicture}%
 def tex_width(line: str, size_pt: float) -> float:
     """Return the width of a line of text in Computer Modern, in points."""
     import numpy as np
-    from matplotlib.font_manager import FontProperties
-    from matplotlib.textpath import TextPath
 
     if not line.strip():
-        # Of nothing matplotlib 3.11 makes no path.
         return 0.0
-    # Letters that it lacks, and mathematics, are about as wide as those of other fonts with serifs.
-    font = FontProperties(family=["cmr10", "STIXGeneral", "DejaVu Serif"])
-    try:
-        path = TextPath((0, 0), line, size=size_pt, prop=font)
-    except ValueError:
-        # Dollar signs of data are no mathematics.
-        path = TextPath((0, 0), line.replace("$", r"\$"), size=size_pt, prop=font)
     wider: float = np.interp(size_pt, _SIZES, _WIDER)
-    return float(path.get_extents().x1) * wider if len(path.vertices) else 0.0
+    # Letters that it lacks, and mathematics, are about as wide as those of other fonts with serifs.
+    return wider * line_width(line, size_pt, ("cmr10", "STIXGeneral", "DejaVu Serif"))
 
 
 def pgf_bytes(figure: Figure) -> bytes:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from midflight.argument import check_path
 from midflight.plot.common.names import OF_THE_HANDOFF, column_name, within_text
 from midflight.plot.common.relabel import relabelled, split_at, values_of_tables, with_words
+from midflight.plot.common.widths import line_width
 from midflight.refusal import refusal
 
 if TYPE_CHECKING:
@@ -506,20 +507,9 @@ def text_width(text: str, size_pt: float) -> float:
 
 @cache
 def _text_width(text: str, size_pt: float, name: str) -> float:
-    from matplotlib.font_manager import FontProperties
-    from matplotlib.textpath import TextPath
-
-    font = FontProperties(family=FONTS[name]["font.family"])
-
-    def width(line: str) -> float:
-        try:
-            path = TextPath((0, 0), line, size=size_pt, prop=font)
-        except ValueError:
-            # Dollar signs of data are no mathematics.
-            path = TextPath((0, 0), line.replace("$", r"\$"), size=size_pt, prop=font)
-        return float(path.get_extents().x1)
-
-    return max((width(line) for line in text.split("\n") if line.strip()), default=0.0)
+    families = FONTS[name]["font.family"]
+    lines = [line for line in text.split("\n") if line.strip()]
+    return max((line_width(line, size_pt, families) for line in lines), default=0.0)
 
 
 def wrapped(text: str, size_pt: float, width_pt: float) -> str:
