@@ -645,7 +645,8 @@ def _line_spacing(font: str) -> float:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(dpi=720)
+    # Texts are measured only: a large drawing would take a tenth of a second to be there.
+    figure = Figure(figsize=(0.1, 0.1), dpi=720)
     canvas: Any = FigureCanvasAgg(figure)
 
     def apart(spacing: float) -> float:
