@@ -70,6 +70,18 @@ def test_the_summary_of_a_report_has_the_stall_and_the_recovery(train: str) -> N
     assert "was first" not in prose(train)
 
 
+@pytest.mark.parametrize(("gap", "since"), [("1.2 s", " after `b` came"), (None, "")])
+def test_the_summary_says_since_when_the_time_of_a_handoff_with_a_gap_counts(
+    gap: str | None, since: str
+) -> None:
+    links = {"a": Link(rate="20 Mbit/s", delay="10 ms"), "b": Link(rate="10 Mbit/s", delay="30 ms")}
+    handoffs = [Handoff(at="4 s", to="b", gap=gap)]
+    one = Scenario(links=links, flows={"f": Flow()}, handoffs=handoffs, end="20 s").run()
+    (said,) = reasons_of({"": one}, ["f"]).slowest.values()
+    begin = "after the handoff from `a` to `b` at 4 s it used 80% of the link's rate within "
+    assert re.fullmatch(rf"{begin}\S+ s{since} \(means of .* s\)", said)
+
+
 def racing(**times_ns: float) -> str:
     """Which of several runs was first with a new packet."""
     run: Any = None

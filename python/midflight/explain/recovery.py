@@ -95,12 +95,16 @@ def slow_recovery(one: Recovering) -> str:
     # One that the next event cut off may have taken longer.
     if any(again.within_ns is None for *_, again in found):
         return f"{said}; {_after(*slowest[2:])}"
-    return f"{said}; it took longest after the {slowest[2].text}: {_two_digits(slowest[1])}"
+    _, took, event, again = slowest
+    since = again.since if event.gap else ""
+    return f"{said}; it took longest after the {event.text}: {_two_digits(took)}{since}"
 
 
 def _after(event: _Event, again: _Again) -> str:
     """How soon the rate was used again; after what is said once."""
-    return f"after the {event.text} it {again.words}{again.means}"
+    # An outage says when it ends, and a handoff without a gap when the link came.
+    since = again.since if event.gap else ""
+    return f"after the {event.text} it {again.words}{since}{again.means}"
 
 
 def _told(flows: Sequence[Recovering]) -> list[tuple[_Event, int | None]]:
