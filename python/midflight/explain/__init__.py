@@ -310,7 +310,7 @@ def playback_in_short(history: History, row: Row) -> str:
 
 def waiting_steps(history: History, row: Row) -> list[Step]:
     """Return the data that an application waited for, and why it was late, newest first."""
-    waiting = waiting_for(history.setup, history.flow, row)
+    waiting = waiting_for(history.setup, history.flow, row, chain)
     steps = [Step(at_ns, text, None) for at_ns, text in waiting.sentences]
     if steps:
         since_ns = min(step.time_ns for step in steps)
@@ -319,14 +319,12 @@ def waiting_steps(history: History, row: Row) -> list[Step]:
             for pause in pauses(history, since_ns, row.time_ns)
         ]
         steps += paused[-MOST_OUTAGES:]
-    if waiting.ended_by is not None:
-        other, arrival = waiting.ended_by
-        is_own = other.flow == history.flow
-        # The rows of another flow are not those of this one.
-        steps += [
-            step if is_own else replace(step, text=f"`{other.flow}`: {step.text}", row=None)
-            for step in chain(other, arrival)
-        ]
+    is_own = waiting.flow == history.flow
+    # The rows of another flow are not those of this one.
+    steps += [
+        step if is_own else replace(step, text=f"`{waiting.flow}`: {step.text}", row=None)
+        for step in waiting.causes
+    ]
     # A chain may name the same handoff or outage.
     known = {(step.time_ns, step.text): step for step in steps}
     return sorted(known.values(), key=lambda step: -step.time_ns)
@@ -380,9 +378,16 @@ def stall_steps(history: History, stall: Stall) -> list[Step]:
     newest first.
     """
     waited = f"segment {stall.waited}"
-    if stall.is_ended:
+    ended_by = history.row(stall.row).event
+    if stall.is_ended and ended_by not in ("ack", "rcv"):
+        text = "progress again: a message in the other direction was read or written"
+        steps = [Step(stall.end_ns, text, None)]
+    elif stall.is_ended:
         led, *others = causes_of_end(history, stall)
-        steps = [Step(led.time_ns, f"progress again: {led.text}", led.row), *others]
+        text = f"progress again: {led.text}"
+        if ended_by == "rcv":
+            text += "; the application then had all that had been sent to it"
+        steps = [Step(led.time_ns, text, led.row), *others]
     else:
         steps = [Step(stall.end_ns, f"the run ended, and {waited} was still waited for", None)]
     texts = Steps(history)
@@ -452,9 +457,9 @@ def waited_copies(history: History, stall: Stall) -> list[Copy]:
     """Return the first and the last transmissions of the segment that the sender waited for."""
     copies = history.copies(stall.waited, stall.end_ns)
     if stall.is_ended:
-        # The transmission with the ACK that ended the stall is already in the chain.
+        # The transmission that ended the stall is already in the chain.
         last = history.row(stall.row)
-        ended_by = last.segment, last.sent_ns
+        ended_by = last.number if last.event == "rcv" else last.segment, last.sent_ns
         copies = [copy for copy in copies if (copy.seq, copy.sent.time_ns) != ended_by]
     return [*copies[:1], *copies[1:][1 - MOST_COPIES :]]
 

@@ -7,7 +7,7 @@ connection's data or in its requests, because packets of both can be lost.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from midflight.explain.words import number, when
 
 if TYPE_CHECKING:
     from midflight._core import Setup
+    from midflight.explain import Step
 
 __all__ = ["APPLICATION", "Waiting", "waiting_for"]
 
@@ -26,13 +27,14 @@ NS_PER_S = 1e9
 
 @dataclass(frozen=True)
 class Waiting:
-    """The data that the application waited for: sentences with their instants, and the arrival that
-    ended a pause.
+    """The data that the application waited for: sentences with their instants, and the causes of
+    the arrival that ended a pause.
     """
 
     sentences: list[tuple[int, str]]
-    #: The flow and the row of that arrival; None if nothing arrived to the end.
-    ended_by: tuple[History, int] | None
+    #: The flow of that arrival; None if nothing arrived to the end.
+    flow: str | None
+    causes: Sequence[Step]
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,14 @@ class _Table:
         ]
 
 
-def waiting_for(setup: Setup, flow: str, row: Row) -> Waiting:
-    """Return what an application waited for when a frame was late or playback stopped."""
+def waiting_for(
+    setup: Setup, flow: str, row: Row, follow: Callable[[History, int], Sequence[Step]]
+) -> Waiting:
+    """Return what an application waited for when a frame was late or playback stopped.
+
+    `follow` returns the causes of an event. It is called within the search for a large enough
+    window, as the history of another flow is not that which the caller can widen.
+    """
     table = _Table.of(setup, flow)
     end_ns = table.rows[-1][0] if table.rows else row.time_ns
     if row.event == "late_frame":
@@ -86,14 +94,14 @@ def waiting_for(setup: Setup, flow: str, row: Row) -> Waiting:
     text = f"nothing of {what} arrived for {number(length / NS_PER_S)} s from here on"
     sentences.append((since, text))
     if name is None:
-        return Waiting(sentences, None)
+        return Waiting(sentences, None, ())
 
-    def look(size: int) -> tuple[History, int]:
+    def look(size: int) -> Sequence[Step]:
         history = History(setup, flow=name, near_ns=until, size=size)
         came = [one for one in history.instant(until) if one.event == "rcv"]
-        return history, came[0].index
+        return follow(history, came[0].index)
 
-    return Waiting(sentences, widening(look))
+    return Waiting(sentences, name, widening(look))
 
 
 def _of_frame(table: _Table, row: Row) -> tuple[list[tuple[int, str]], tuple[int, int]]:

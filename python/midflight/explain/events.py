@@ -42,6 +42,8 @@ CLOSES = frozenset({"zero window", "standby"})
 CONGESTION = "congestion"
 #: Events that are transmissions of a segment.
 SENT = frozenset({"send", "rexmit"})
+#: Events of applications that have read a message.
+READ = frozenset({"object", "segment", "frame", "late_frame", "done"})
 #: Events of the first window up to an instant, and by how much the next one is larger.
 WINDOW = 65_536
 WIDER = 4
@@ -149,7 +151,8 @@ class Stall:
 
     begin_ns: int
     end_ns: int
-    #: The ACK of something new that ended it, or else the last event.
+    #: The ACK of something new that ended it; the arrival with which an application had read all
+    #: that was written, or another event of that instant; or else the last event.
     row: int
     is_ended: bool
     #: The first segment that was not acknowledged.
@@ -420,17 +423,32 @@ class History:
             una = self.sender_before(row.index).una
             if row.event == "ack" and row.number >= una:
                 return Stall(begin_ns, end_ns, row.index, True, una)
+        # A flow with an application waits only while messages of it are in transit: the last of
+        # their segments ends that, before its ACK, or a message in the other direction.
+        then = self.instant(end_ns)
+        if self.described.get("workload") and then and self._goes_on(end_ns):
+            row = next((row for row in reversed(then) if row.event == "rcv"), then[0])
+            return Stall(begin_ns, end_ns, row.index, True, self.sender_before(row.index).una)
         last = self.last()
         # The flow has sent something.
         assert last is not None
         return Stall(begin_ns, end_ns, last.index, False, self.sender_before(last.index).una)
 
+    def _goes_on(self, end_ns: int) -> bool:
+        """Whether the application does something at an instant, or anything happens after it."""
+        is_read = any(row.event in READ for row in self.instant(end_ns))
+        return is_read or next(self.onward(self.at(end_ns)), None) is not None
+
+    @cached_property
+    def described(self) -> dict[str, Any]:
+        """What the setup says of the flow."""
+        return dict(next(one for one in self.setup.flows if one["name"] == self.flow))
+
     def sender(self, at_ns: int) -> dict[str, Any]:
         """Return the state of the sender after everything before that instant; empty for a QUIC
         stack.
         """
-        described = next(one for one in self.setup.flows if one["name"] == self.flow)
-        if described["stack"] in QUIC_STACKS:
+        if self.described["stack"] in QUIC_STACKS:
             return {}
         return dict(self.events.sender(at_ns))
 
