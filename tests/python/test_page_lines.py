@@ -186,8 +186,13 @@ def test_means_of_the_throughput_are_finer_the_closer_one_looks(
 
 def test_means_of_the_whole_run_are_those_of_its_figure(browser: Browser, tmp_path: Path) -> None:
     """Of round trips, of whole frames of a call, of segments of a video, and of several lines."""
+    cases: list[tuple[str | Scenario, list[str]]]
     cases = [("ferry", []), ("call-handoff", []), ("train", ["sack", "bbr-linux"])]
-    cases += [("video-tunnel", [])]
+    # Of a video that waits before its requests, and of one that loads all the time.
+    film = Flow(workload="video", set={"video_length": "2 min"})
+    dsl = Link(rate="850 kbit/s", delay="20 ms")
+    slow = Scenario(links={"dsl": dsl}, flows={"film": film}, end="150 s")
+    cases += [("video-tunnel", []), (slow, [])]
     for name, schemes in [*cases, ("web-page", [])]:
         file = plot_page(name, tmp_path / "a.html", schemes=schemes, from_s=0.0)
         page, data = Page(browser, file), data_of(file.read_text())

@@ -192,3 +192,23 @@ def test_a_late_segment_among_blunt_teeth_is_no_event() -> None:
     exact_s, exact = buffer_of(runs[1].flows[0])
     assert exact[(exact_s > 50) & (exact_s < 60)].min() < 18
     assert "1 stall" in [one.get_text() for one in axes.texts]
+
+
+@pytest.mark.parametrize("end", ["150 s", "200 s"])
+def test_the_last_mean_of_a_video_that_loads_all_the_time_ends_with_its_data(end: str) -> None:
+    """Otherwise it would be as if the link had been slower; also where playback goes on."""
+    link = Link(rate="850 kbit/s", delay="20 ms")
+    film = Flow(workload="video", set={"video_length": "2 min"})
+    runs = watch(Scenario(links={"dsl": link}, flows={"film": film}, end=end), kinds=["throughput"])
+    _, (panel,) = shown_panels(runs, ["throughput"])
+    assert panel.detail == "means per segment"
+    line, flow = line_of(panel, "steps"), runs[0].flows[0]
+    requested, read = flow.times("request") / 1e9, flow.times("segment") / 1e9
+    assert len(requested) == len(read) == 30
+    assert (requested[1:] == read[:-1]).all()
+    (place,) = np.flatnonzero(np.abs(line.time_s - read[-1]) < 1e-6)
+    assert line.value[place - 1] == pytest.approx(np.median(line.value[:place]), rel=0.02)
+    assert (line.value[place:] == 0).all()
+    # All that arrived is in them.
+    mbit = 8e-6 * flow.sizes("rcv").sum()
+    assert (line.value[:-1] * np.diff(line.time_s)).sum() == pytest.approx(mbit, rel=1e-5)

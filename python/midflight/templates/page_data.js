@@ -114,7 +114,7 @@ const MOST_EARLY = .05;
  */
 function edgesOf(run, step) {
   const { cuts, resumed: [[, begin], ...resumed] } = run, isWhole = !!run.segments && step >= run.segments.length;
-  // The last segment of a video is over a time as long as the others.
+  // The last segment of a video may be over a time as long as the others.
   const end = isWhole ? run.end : run.received ?? run.end;
   if (!run.edges || run.edges.size > 8) run.edges = new Map();
   if (!run.edges.has(step)) {

@@ -30,6 +30,7 @@ __all__ = [
     "buffer_of",
     "calls_of",
     "cycle_of",
+    "end_of_segments",
     "frames_of",
     "has_events",
     "objects_of",
@@ -69,6 +70,22 @@ def spans_of_segments(flow: History) -> tuple[Values, Values]:
     """
     read = flow.times("segment") / NS_PER_S
     return (flow.times("request") / NS_PER_S if len(read) else read), read
+
+
+def end_of_segments(flow: History, segment_s: float) -> Values:
+    """Return until when the mean of the last segment of a video is taken, in seconds; none of
+    another flow.
+
+    A video that waits before its requests, as its buffer is full, has one as long as the others. In
+    one that loads all the time the mean ends behind the last data: a time without any would look
+    like a slower link.
+    """
+    requested, read = spans_of_segments(flow)
+    is_read = 0 < len(read) == len(requested)
+    if is_read and (len(read) == 1 or requested[-1] <= read[-2]):
+        # Data that arrive at an edge are behind it.
+        return (flow.times("segment")[-1:] + 1) / NS_PER_S
+    return np.maximum(read[-1:], requested[-1:] + segment_s)
 
 
 def buffer_of(flow: History) -> tuple[Values, Values]:

@@ -28,6 +28,7 @@ from midflight.plot.over_time.application_panels import (
 from midflight.plot.over_time.applications import (
     OF_APPLICATIONS,
     calls_of,
+    end_of_segments,
     has_events,
     segments_of,
     spans_of_segments,
@@ -509,12 +510,11 @@ def _edges(run: WatchedRun, flow: History, window: tuple[float, float], interval
     waits = np.append(requested[1 : len(read) + 1], np.inf)[: len(read)] - read > interval
     parts = [] if is_whole else [one for one in read[waits] if one > begin]
     ends = sorted([*at, begin, *own, *parts])
-    # The last segment of a video is over a time as long as the others.
+    # The last segment of a video may be over a time as long as the others.
     end_ns = flow.end_ns if is_whole else flow.received_ns
     edges = bin_edges((begin, window[1]), interval, end_ns / NS_PER_S, ends)
     if is_whole:
-        # The last one is as long as the others, if it has been read until then.
-        last = np.maximum(read[-1:], requested[-1:] + segment_s)
+        last = end_of_segments(flow, segment_s)
         return at_instants(edges, np.append(requested, last), ends, interval)
     # The first data are a burst if nothing arrives then for longer than an interval.
     data = flow.times("rcv")[flow.values("rcv") > 0] / NS_PER_S

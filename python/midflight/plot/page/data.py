@@ -23,6 +23,7 @@ from midflight.plot.over_time.applications import (
     OF_APPLICATIONS,
     bitrate_of,
     buffer_of,
+    end_of_segments,
     frames_of,
     has_events,
     objects_of,
@@ -412,14 +413,14 @@ def _arrived(run: WatchedRun, flow: History, intervals: Intervals, payload: int)
 def _segments_of(run: WatchedRun, flow: History, sums: NDArray[np.float64]) -> dict[str, Any]:
     """Of a video how long a segment plays, and when each one is requested and read, each with the
     bytes that have arrived by then: the means of figures begin and end there. Behind the last
-    request is the end of a time as long as the others.
+    request is the end of its mean.
     """
     if (length := run.segments.get(flow.flow)) is None:
         return {}
     requested, read = spans_of_segments(flow)
     if not len(requested):
         return {}
-    last = np.maximum(read[-1:], requested[-1:] + length)
+    last = end_of_segments(flow, length)
 
     def with_bytes(times: NDArray[np.float64]) -> list[list[int]]:
         at = _ns(times)
