@@ -113,6 +113,17 @@ class Summary:
         """Whether any run has a value of the metric."""
         return any(one.missing() < len(one.counted) for one in self.grouped)
 
+    @cached_property
+    def is_one_by_chance(self) -> bool:
+        """Whether there is one run of each cell, in which something is random."""
+        from midflight.sweep_results import SEED
+
+        if SEED in self.asked.axes:
+            return False
+        # An axis may have losses.
+        plans = [self.asked.plan(cell) for cell in sorted({0, self.asked.cells - 1})]
+        return any(one.has_chance and json.loads(one.canonical)["runs"] == 1 for one in plans)
+
     def drawn(self, folder: Path) -> Summary:
         """Return the summary that figures show: of a metric that no run has the goodput's."""
         return self if self.has_values else Summary.of(self.asked, folder, _OF_ALL, self.by)
@@ -355,7 +366,7 @@ class Summary:
                 # The rows of several values of an axis become pairs of one row.
                 keys = [axis for axis in self.by if axis != pooled[0]]
                 text += f"--by {','.join(keys)} takes the {plural_name(pooled[0])} as pairs, and "
-            text += "more runs (--set runs=N) give one over chance."
+            text += "more runs (--runs N) give one over chance."
             return textwrap.fill(text, WIDTH)
         text = (
             f"Against {first.baseline}, pair by pair: mean difference, change of the mean in per "
@@ -371,6 +382,11 @@ class Summary:
                 f" Intervals are over {each}, not over chance: too "
                 "narrow where neighbours on a fine axis are alike."
             )
+            if self.is_one_by_chance:
+                more = " (--runs N)" if for_terminal else ""
+                text += (
+                    f" Each cell is one run with random events; more runs{more} show their effect."
+                )
         return textwrap.fill(text, WIDTH)
 
     def _without_pairs(self, *, for_terminal: bool) -> str:

@@ -11,6 +11,7 @@ from drawn import rows_drawn
 from midflight import MidflightError
 from midflight.cli import main
 from midflight.plot import figure_of, plot_axis, plot_spread
+from midflight.plot.results.panel_grid import Grid
 from midflight.results import FOLDER
 
 SCHEME, GAP, RATE = "flows.download.scheme", "handoffs.0.gap", "links.lte.rate"
@@ -155,3 +156,11 @@ def test_own_axes_of_means_do_not_go_below_0_and_lines_have_one_width() -> None:
     assert len(widths) == 4
     assert all(one == widths[0] for one in widths)
     assert len({*widths[0].values()}) > 1
+
+
+@pytest.mark.parametrize(
+    ("count", "rows"), [(2, [2]), (4, [2, 2]), (6, [3, 3]), (7, [4, 3]), (9, [3, 3, 3])]
+)
+def test_no_panel_is_alone_in_the_last_row(count: int, rows: list[int]) -> None:
+    grid = Grid.of("cdf", count, None)
+    assert [len(one) for one in grid._rows()] == rows

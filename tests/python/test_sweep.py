@@ -605,6 +605,11 @@ def test_the_command_says_what_its_intervals_are_over(
     assert "download enhanced 4 12 " in " ".join(told.split())
     text = sweep_of(capsys, tmp_path / "none", *instants)
     assert "over instants, not over chance" in " ".join(text.split())
+    # Nothing is random there.
+    assert "random events" not in text
+    text = sweep_of(capsys, tmp_path / "one", *instants, "--set", "links.lte.loss=uniform 2%")
+    assert "one run with random events; more runs (--runs N)" in " ".join(text.split())
+    text = sweep_of(capsys, tmp_path / "none", *instants)
     assert "download enhanced 3 " in " ".join(text.split("95 % confidence")[1].split())
     (row,) = rows(tmp_path / "chance" / "comparison.csv")
     assert (row["over"], row["samples"], row["pairs"]) == ("runs", "4", "12")

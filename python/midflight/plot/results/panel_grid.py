@@ -156,8 +156,13 @@ def warn_dense(what: str, width_in: float) -> None:
 
 
 def _in_row(count: int, width_in: float, most_in_row: int = _MOST_IN_ROW) -> int:
-    """The number of panels in a row of a figure so wide: three are not two and one."""
-    most = min(most_in_row, _room(width_in))
+    """The number of panels in a row of a figure so wide: three are not two and one, and none is
+    alone in the last row if each of the others has room for one more.
+    """
+    room = _room(width_in)
+    most = min(most_in_row, room)
     if count == _MOST_IN_ROW > most:
         return 1
+    if most == _MOST_IN_ROW < room and count > most and count % most == 1 and count != most + 1:
+        return most + 1
     return math.ceil(count / math.ceil(count / most))
