@@ -15,7 +15,7 @@ from midflight import MidflightError, Scenario, Sweep
 from midflight.cli import main
 from midflight.listing import joined, listed
 from midflight.plot import figure_of, plot_best, plot_spread
-from midflight.plot.results.maps import colours_of
+from midflight.plot.results.maps import colours_of, is_dark
 from midflight.run_tables import fitted
 from midflight.sweep_effects import effect_cells, effect_columns, effect_notes
 from midflight.sweep_folder import running_mark
@@ -272,6 +272,8 @@ def test_a_map_of_what_is_best_has_names_where_there_is_room(folder: Path) -> No
         *cells, _ = [one.get_text().split("\n") for one in panel.texts]
         assert len(cells) == 4
         assert {len(one) for one in cells} == {lines}
+    # On dark cells the letters are white.
+    assert (is_dark((0.25, 0.25, 0.25)), is_dark((0.9, 0.7, 0.2))) == (True, False)
     # What is written is what the legend says.
     (panel,) = figure_of(plot_best, folder, **how).axes
     named = {one.get_text().split("\n")[0] for one in panel.texts[:-1]}

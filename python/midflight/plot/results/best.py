@@ -30,6 +30,7 @@ from midflight.plot.results.maps import (
     between_pt,
     decimals,
     fitting_pt,
+    is_dark,
     name_cells,
     number_words,
 )
@@ -86,6 +87,7 @@ def best_figure(
     order = {shown_value(one): one for one in axes_of[str(summary.asked.compare)]}
     names = [name for name in order if any(name == one.best[0] for one in firsts if one.best)]
     with style():
+        from matplotlib.colors import to_rgb
         from matplotlib.figure import Figure
         from matplotlib.patches import Patch, Rectangle
 
@@ -108,13 +110,15 @@ def best_figure(
             panel.add_patch(Rectangle((place[0] - 0.5, place[1] - 0.5), 1, 1, **how))
 
         for place, one, text in zip(places, firsts, texts, strict=True):
-            how: dict[str, Any] = {"facecolor": _NONE, "edgecolor": "white", "linewidth": white}
+            colour = to_rgb(_NONE)
             if one.best:
-                how["facecolor"] = colours[one.best[0]]
-                how["alpha"] = _CLEAR if _is_clear(apart, one) else _PALE
-            fill(place, how)
+                share = _CLEAR if _is_clear(apart, one) else _PALE
+                colour = _lighter(to_rgb(colours[one.best[0]]), share)
+            fill(place, {"facecolor": colour, "edgecolor": "white", "linewidth": white})
             if letters is not None:
-                written = panel.text(*place, text, ha="center", va="center", fontsize=letters)
+                how: Any = {"ha": "center", "va": "center", "fontsize": letters}
+                how["color"] = "white" if is_dark(colour) else "black"
+                written = panel.text(*place, text, **how)
                 written.set_parse_math(False)
         for place in product(range(len(across)), range(len(down))):
             if place not in places:
@@ -137,9 +141,16 @@ def best_figure(
             ),
             x_refused="the cells of a map stand side by side",
         )
-        entries = {order[name]: Patch(facecolor=colours[name], alpha=_CLEAR) for name in names}
+        shades = {name: _lighter(to_rgb(colours[name]), _CLEAR) for name in names}
+        entries = {order[name]: Patch(facecolor=shade) for name, shade in shades.items()}
         legend(figure, entries, loc="outside upper center")
     return figure
+
+
+def _lighter(colour: tuple[float, float, float], share: float) -> tuple[float, float, float]:
+    """A mixture of white and so much of a colour."""
+    red, green, blue = (1 - share * (1 - one) for one in colour)
+    return red, green, blue
 
 
 def _firsts(apart: Summary, flow: str | None) -> list[First]:

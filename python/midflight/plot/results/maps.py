@@ -30,6 +30,7 @@ __all__ = [
     "draw_map",
     "fitting_pt",
     "hatched_side",
+    "is_dark",
     "letters_pt",
     "name_cells",
     "named_places",
@@ -195,7 +196,8 @@ def hatched_side(maps: Sequence[Map], colours: Colours) -> int:
     return 1 if above < below else -1
 
 
-def _is_dark(colour: Sequence[float]) -> bool:
+def is_dark(colour: Sequence[float]) -> bool:
+    """Whether white letters are easier to read on a colour than black ones."""
     red, green, blue = colour[:3]
     return 0.3 * red + 0.6 * green + 0.1 * blue < 0.5
 
@@ -274,7 +276,7 @@ def draw_map(
     texts = _texts(shown, digits, signed=colours.is_signed)
     if size is None:
         for line, column in np.argwhere(np.isfinite(cells) & (hatched * cells > 0)).tolist():
-            ink = _ON_DARK if _is_dark(image.cmap(norm(cells[line, column]))) else _ON_LIGHT
+            ink = _ON_DARK if is_dark(image.cmap(norm(cells[line, column]))) else _ON_LIGHT
             corner = (column - 0.5, line - 0.5)
             axes.add_patch(Rectangle(corner, 1, 1, edgecolor=ink, **_SIDE))
         for line, column in shown.unsure:
@@ -282,7 +284,7 @@ def draw_map(
         return image
     for (line, column), text in texts.items():
         value = cells[line, column]
-        is_dark = math.isfinite(value) and _is_dark(image.cmap(norm(value)))
+        on_dark = math.isfinite(value) and is_dark(image.cmap(norm(value)))
         axes.text(
             column,
             line,
@@ -290,7 +292,7 @@ def draw_map(
             ha="center",
             va="center",
             fontsize=size,
-            color="white" if is_dark else "black",
+            color="white" if on_dark else "black",
         )
     return image
 
@@ -449,7 +451,7 @@ def draw_bar(
         # On light colours up to where they are dark.
         end = colours.high if hatched > 0 else colours.low
         shades = image.cmap(image.norm(np.linspace(0, end, _SHADES)))
-        turn = end * sum(not _is_dark(one) for one in shades) / _SHADES
+        turn = end * sum(not is_dark(one) for one in shades) / _SHADES
         for first, last, ink in ((0.0, turn, _ON_LIGHT), (turn, end, _ON_DARK)):
             side: Any = {"transform": bar.ax.get_yaxis_transform(), "edgecolor": ink, **_SIDE}
             bar.ax.add_patch(Rectangle((0, first), 1, last - first, **side))
