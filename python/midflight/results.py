@@ -282,6 +282,9 @@ class Columns:
     def __len__(self) -> int:
         return self.num_rows
 
+    def __repr__(self) -> str:
+        return f"<{self.num_rows} rows of {', '.join(self.column_names)}>"
+
     def column(self, name: str) -> list[Any]:
         """A column as a list; None where there is no value."""
         return list(self._values(name))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from midflight.listing import joined
 from midflight.run_tables import csv_row
 from midflight.sweep_results import SEED, compare, regrouped
-from midflight.sweep_words import direction_of, is_no_other, is_time, size_of, told_side
+from midflight.sweep_words import direction_of, is_by_end, is_no_other, is_time, size_of, told_side
 
 if TYPE_CHECKING:
     from midflight.sweep_results import Comparison
@@ -292,6 +292,9 @@ def effect_notes(summary: Summary) -> list[str]:
     notes = []
     if any(one.open and one.combinations > 1 for one in every):
         notes.append("open: the interval contains 0, or too few pairs count")
+    if is_time(summary.metric) and any(map(is_by_end, summary.compared)):
+        way = direction_of(summary.metric)
+        notes.append(f"{way.lower} and {way.higher}: also by who finished (sign test)")
     if any(one.mean is not None and one.mean.left_out for one in every):
         notes.append("mean change: of the pairs in which both runs have a value")
     harms = [one.harm for one in every if one.harm is not None]

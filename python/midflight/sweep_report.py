@@ -257,8 +257,8 @@ def _axis_words(axes: Sequence[str]) -> str:
 def _own_words(asked: Sweep, scenario: Mapping[str, Any]) -> dict[str, Any]:
     """A scenario whose title does not say what a sweep of it is over."""
     title, over, axes = (scenario.get("title") or "").rpartition(", over ")
-    # They are named in the order in which they were given.
-    is_of_axes = bool(over) and sorted(axes.split(", ")) == sorted(asked.axes)
+    # They are named in the order in which they were given, those of the file are not.
+    is_of_axes = bool(over) and {*axes.split(", ")} <= {*asked.axes}
     return {**scenario, "title": title} if is_of_axes else dict(scenario)
 
 
@@ -372,7 +372,7 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
     from midflight.plot.usual import (
         after_handoff,
         free_axes,
-        map_sides,
+        settled_sides,
         usual_by,
         with_flows,
     )
@@ -424,8 +424,7 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
         caption = f"{named}: {_change_words(paired)} {baseline}, pair by pair."
         yield {"image": image(spread_figure(change)), "caption": caption}
     # What is compared has maps.
-    sides = [key for key in map_sides(asked.axes, asked.compare) if key in free]
-    sides = sorted(sorted(sides, key=lambda key: key not in apart)[:2], key=free.index)
+    sides = settled_sides(asked.axes, asked.compare, apart)[:2]
     maps = [*_maps(asked, every_flow, metric, sides)] if len(sides) == 2 else []
     if paired is None and mapped is not None:
         how = {"value": mapped.value, "x": mapped.x, "y": mapped.y, "by": mapped.by}

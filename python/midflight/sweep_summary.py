@@ -8,8 +8,8 @@ import json
 import math
 import textwrap
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
@@ -164,6 +164,21 @@ class Summary:
         of = (self.asked, self.metric, by, grouped, compared, self.file, self.unmet, self.phase)
         return Summary(*of, self.other_metrics, is_instead=self.is_instead)
 
+    def kept(self, where: Mapping[str, Sequence[str]]) -> Summary:
+        """Return the summary, with all axes separated, of the cells with these values of axes."""
+        from midflight.sweep_results import regrouped
+
+        axes = list(self.asked.axes)
+        grouped = [
+            one
+            for one in regrouped(self.grouped, axes, self.by, axes)
+            if all(one.values[axes.index(key)] in some for key, some in where.items())
+        ]
+        asked = replace(self.asked, axes={**self.asked.axes, **where})
+        none: list[Comparison] = []
+        of = (asked, self.metric, axes, grouped, none, self.file, self.unmet, self.phase)
+        return Summary(*of, self.other_metrics, is_instead=self.is_instead)
+
     @cached_property
     def effects(self) -> list[Any]:
         """What each compared value changes in all, and where it does most harm (`Effect`)."""
@@ -268,7 +283,7 @@ class Summary:
             "",
             align(first_and_last(self.quartile_cells(unit, self.grouped))),
         ]
-        if len(self.grouped) > MOST_PRINTED:
+        if _are_many(len(self.grouped), MOST_PRINTED):
             keys = [key for key in self.others if len(self.asked.axes[key]) > 1]
             fewer = f"; --by {keys[0]} lists fewer" if len(keys) > 1 else ""
             left_out = len(self.grouped) - MOST_PRINTED
@@ -494,8 +509,7 @@ class Summary:
         """Return the comparisons that are listed: if there are too many, the first and the last of
         each value of a flow, as many of each, and between them None.
         """
-        # To leave out a few saves no room.
-        if len(self.compared) <= most + most // 2:
+        if not _are_many(len(self.compared), most):
             return [*self.compared]
         counts = Counter((one.flow, one.value) for one in self.compared)
         each = max(2, most // len(counts))
@@ -585,6 +599,12 @@ class Summary:
             texts.append(
                 f"{len(same)} of {len(self.compared)} have no interval: {why_same(same)} there, "
                 "as where nothing is random."
+            )
+        few = sum(one.pairs < one.left_out for one in self.compared if one.pairs)
+        if few and self.has_intervals:
+            texts.append(
+                f"{few} of {len(self.compared)} have no interval: fewer pairs count there than are "
+                "left out."
             )
         endless = sum(math.isinf(one.ratio_low) and not one.is_of_zero for one in self.compared)
         if endless:
@@ -694,10 +714,15 @@ def check_has_measure(metric: str | None, asked: Sweep, option: str = "") -> Non
         )
 
 
+def _are_many(count: int, most: int) -> bool:
+    """Whether so many lines are too many for a table: to leave out a few saves no room."""
+    return count > most + most // 2
+
+
 def first_and_last(cells: Sequence[Sequence[str]]) -> list[Sequence[str]]:
     """Return a table with the first and the last of many lines, and dots between them."""
     head, *lines = cells
-    if len(lines) <= MOST_PRINTED:
+    if not _are_many(len(lines), MOST_PRINTED):
         return [head, *lines]
     some = MOST_PRINTED // 2
     return [head, *lines[:some], ["..."] * len(head), *lines[-some:]]

@@ -23,6 +23,7 @@ __all__ = [
     "all_of",
     "change_lines",
     "direction_of",
+    "is_by_end",
     "is_no_other",
     "is_time",
     "side_of",
@@ -90,12 +91,17 @@ def told_side(one: Comparison, *, is_end: bool) -> int:
     """The side on which a change is: of times (`is_end`) by who finished, where the pairs that
     count do not tell it, or else by these.
     """
-    return one.ended_side if is_end and _is_by_end(one) else side_of(one) if one.pairs else 0
+    return one.ended_side if is_end and is_by_end(one) else side_of(one) if one.pairs else 0
 
 
 def is_equal(one: Comparison) -> bool:
-    """Whether a value is the same as the baseline in all pairs, or in the means of all runs."""
-    return not one.difference and not one.is_hint and (one.is_same or one.samples == 1)
+    """Whether a value is the same as the baseline in all pairs, or in the means of all runs; in
+    pairs that do not count both runs lack a value.
+    """
+    if one.difference or not (one.is_same or one.samples == 1):
+        return False
+    lack_both = one.value_missing == one.baseline_missing == one.left_out
+    return not one.is_hint or (one.is_same and lack_both)
 
 
 def is_no_other(one: Comparison) -> bool:
@@ -128,7 +134,7 @@ def change_lines(summary: Summary) -> Iterator[str]:
     several_flows = len(flows) > 1
     for flow, value in values:
         every = [one for one in summary.compared if (one.flow, one.value) == (flow, value)]
-        ended = [one for one in every if is_time(summary.metric) and _is_by_end(one)]
+        ended = [one for one in every if is_time(summary.metric) and is_by_end(one)]
         known = [one for one in every if math.isfinite(one.difference) and one not in ended]
         name = shown_value(value)
         subject = way.subject(flow if several_flows else "", name)
@@ -263,7 +269,7 @@ def _against(one: Comparison, way: Direction, size: Size, pooled: Sequence[str])
     return f", but {way.word(side)} at {count}, by {size.range(map(abs, other.values()))}"
 
 
-def _is_by_end(one: Comparison) -> bool:
+def is_by_end(one: Comparison) -> bool:
     """Whether unfinished runs tell which of two is faster, and the pairs that count do not."""
     return one.ended_side not in (0, side_of(one))
 
@@ -318,7 +324,7 @@ def _changes(
                 )
     same = sum(map(is_equal, known))
     small = sum(map(is_no_other, known)) - same
-    hints = [one for one in known if one.is_hint]
+    hints = [one for one in known if one.is_hint and not is_equal(one)]
     unclear = len(known) - len(sides[1]) - len(sides[-1]) - same - small - len(hints)
     if same == among:
         return f"the same in {all_of(among)}"
@@ -326,7 +332,9 @@ def _changes(
         of_them = f", and the same in {same} of these" if same else ""
         return f"no different in {all_of(among)} ({LEAST_WORDS}){of_them}"
     if unclear + len(hints) == len(known):
-        where = f" in any of {len(known)} combinations" if len(known) > 1 else ""
+        where = f" in 1 of {among} combinations" if among > 1 else ""
+        if len(known) > 1:
+            where = f" in any of {len(known)} combinations"
         whys = ["intervals contain 0"] * bool(unclear) + [_hint_words(hints)] * bool(hints)
         said = f"neither {way.lower} nor {way.higher} for certain{where}"
         return f"{said}: {', or '.join(whys)}"
@@ -365,14 +373,15 @@ def _no_intervals(some: Sequence[Comparison]) -> str:
 
 
 def _no_percentage(known: Sequence[Comparison], *, is_relative: bool) -> str:
-    """Why changes are differences: the mean of the baseline is 0 or may be."""
+    """Why changes are differences: the mean of the baseline is 0, or is not known well."""
     from midflight.plot.results.axis import shown_value
 
     endless = [one for one in known if one.is_endless]
     if is_relative or not endless:
         return ""
-    is_zero = "is" if all(one.is_of_zero for one in known) else "may be"
-    return f"no percentage: the mean of {shown_value(known[0].baseline)} {is_zero} 0"
+    is_zero = all(one.is_of_zero for one in known)
+    said = "is 0" if is_zero else "is too uncertain"
+    return f"no percentage: the mean of {shown_value(known[0].baseline)} {said}"
 
 
 def _who_finished(none: Sequence[Comparison], baseline: str, name: str) -> str:

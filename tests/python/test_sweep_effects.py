@@ -238,7 +238,14 @@ def test_a_map_says_which_value_is_best_where(folder: Path, tmp_path: Path) -> N
     assert drawn.is_file()
     assert (tmp_path / "again.csv").read_text() == table.read_text()
     assert {row["best"] for row in rows} <= {"sack", "enhanced", "sack; enhanced", ""}
-    assert main([*words, "--where", "seed=1"]) == 2
+    assert main([*words, "--where", "run=1"]) == 2
+    assert main([*words, "--where", f"{AT}=99s"]) == 2
+    # One instant has no map of two axes.
+    assert main([*words, "--where", f"{AT}={rows[0][AT]}"]) == 2
+    one = tmp_path / "one.csv"
+    plot_best(folder, drawn, where={"flow": "download", AT: rows[0][AT]}, x=AT, csv=one)
+    with one.open(newline="") as text:
+        assert [*csv.DictReader(text)] == [row for row in rows if row[AT] == rows[0][AT]]
     with pytest.raises(MidflightError, match="no map of what is best"):
         plot_best(folder, drawn, metric="rexmits")
 

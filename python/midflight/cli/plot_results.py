@@ -77,9 +77,15 @@ def _plot_results(
         which_after,
     )
 
+    kept: dict[str, list[str]] = {}
+    for word in where:
+        key, equals, text = word.partition("=")
+        if not (equals and key):
+            raise UserError(f'--where "{word}" is not column=value; write for example run=0')
+        kept.setdefault(key, []).append(text)
     if kind == "heatmap" and BEST in (value, y):
         ends = (x, None if y == BEST else y)
-        _write_best(source, out, ends, by=by, where=where, csv_to=csv_to, texts=texts)
+        _write_best(source, out, ends, by=by, where=kept, csv_to=csv_to, texts=texts)
         return
     measured = value
     if kind != "heatmap":
@@ -88,12 +94,6 @@ def _plot_results(
         measured = value if y is None else y
     if kind == "cdf" and x is not None:
         raise UserError("the axis of a CDF is the measurement: give --value, and --by for lines")
-    kept: dict[str, list[str]] = {}
-    for word in where:
-        key, equals, text = word.partition("=")
-        if not (equals and key):
-            raise UserError(f'--where "{word}" is not column=value; write for example run=0')
-        kept.setdefault(key, []).append(text)
     asked = Shown(x, y if kind == "heatmap" else None, measured, by or ())
     if kind == "heatmap" and asked.y is not None and value is None and is_value(asked.y):
         # A measurement is no side of a map.
@@ -226,7 +226,7 @@ def _write_best(
     sides: tuple[str | None, str | None],
     *,
     by: Sequence[str] | None,
-    where: Sequence[str],
+    where: Mapping[str, Sequence[str]],
     csv_to: str | None,
     texts: Mapping[str, Any],
 ) -> None:
@@ -234,18 +234,15 @@ def _write_best(
     from midflight.plot.common.style import check_format, figure_bytes
     from midflight.plot.results.best import best_of
 
-    flow = None
-    for word in where:
-        key, _, flow = word.partition("=")
-        if key != "flow":
-            raise UserError(f'--where "{word}": a map of what is best takes --where flow=NAME only')
     if by:
         raise UserError("a map of what is best has all compared values, and no --by")
     words = {name: texts[name] for name in ("title", "size") if name in texts}
-    figure, (head, *rows) = best_of(source, *sides, flow=flow, **words)
+    figure, (head, *rows), (x, y) = best_of(source, *sides, where=where, **words)
     with open_result(Path(out), binary=True) as file, destination(csv_to) as table:
         file.write(figure_bytes(figure, check_format(Path(out))))
         write_rows(table, [str(one) for one in head], rows)
+    if None in sides:
+        note(f"the figure shows --x {x} --y {y} --value best")
     note(f"written to {out}")
 
 

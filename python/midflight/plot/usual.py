@@ -35,6 +35,7 @@ __all__ = [
     "maps_instead",
     "missing_argument",
     "places_of",
+    "settled_sides",
     "usual_by",
     "usual_figure",
     "usual_kinds",
@@ -425,6 +426,21 @@ def map_sides(axes: Mapping[str, Sequence[str]], compare: str | None) -> list[st
     if any(len(axes[key]) > USUAL_MAPS for key in compared):
         return [*compared, *settings, *samples]
     return [*settings, *compared, *samples]
+
+
+def settled_sides(
+    axes: Mapping[str, Sequence[str]], compare: str | None, by: Collection[str]
+) -> list[str]:
+    """Return the axes that may be sides of maps in which what is compared is no side, the best two
+    first, and of these the one along them; settings that the tables do not separate (`by`) last.
+    """
+    from midflight.sweep_results import is_sample
+
+    free = free_axes(axes, compare)
+    free.sort(key=lambda key: key not in by and not is_sample(key))
+    sides = [key for key in map_sides(axes, compare) if key in free]
+    sides.sort(key=lambda key: key not in by)
+    return [*sorted(sides[:2], key=free.index), *sides[2:]]
 
 
 def _sides(

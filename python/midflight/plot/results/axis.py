@@ -158,6 +158,8 @@ _QUANTITY = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za
 _WORDS = re.compile(r"(?:[A-Za-z][\w-]*\s+)+(?=[-+.\d])")
 #: The room between two numbers below an axis, and the height of a name, in points.
 _TICKS_APART_PT, _NAME_PT = 5.0, 8.0
+#: The room between names of places side by side, and that between panels beside each other.
+_NAMES_APART_PT = 4.0
 _USUAL_IN = (COLUMN_IN * 1.25, 2.9)
 
 
@@ -773,7 +775,7 @@ def name_categories(axes: Axes, categories: Sequence[str], width_in: float) -> N
     turn, every = 0, 1
     if all(_QUANTITY.fullmatch(name) for name in categories):
         every = max(1, math.ceil((widest + _TICKS_APART_PT) / room))
-    elif widest > room:
+    elif widest + _NAMES_APART_PT > room:
         # Names that are turned stand behind each other by a line.
         turn = 30 if room >= 2 * _NAME_PT else 90
         every = max(1, math.ceil(_NAME_PT / room))

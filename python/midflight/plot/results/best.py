@@ -24,7 +24,7 @@ from midflight.plot.common.style import (
     size_in,
     style,
 )
-from midflight.plot.results.axis import place_title, shown_value, unit_of
+from midflight.plot.results.axis import kept_words, place_title, shown_value, unit_of
 from midflight.plot.results.maps import (
     NOTHING,
     between_pt,
@@ -34,6 +34,7 @@ from midflight.plot.results.maps import (
     name_cells,
     number_words,
 )
+from midflight.plot.results.rows import kept_rows, kept_values
 from midflight.plot.results.spread_data import side_by_side
 from midflight.plot.results.tables import TableSource, results_of
 from midflight.refusal import names_arguments, refusal
@@ -65,9 +66,10 @@ def best_figure(
     flow: str | None = None,
     title: str | None = None,
     size: Size | None = None,
+    remark: str = "",
 ) -> Figure | None:
     """Return a map of which compared value is best at each place of two axes of a sweep, and of its
-    median; None if that is nowhere known. Other axes are pooled.
+    median, with a `remark` above it; None if that is nowhere known. Other axes are pooled.
     """
     apart = summary.separated([x, y])
     firsts = _firsts(apart, flow)
@@ -133,6 +135,7 @@ def best_figure(
             place_title(column_name(y), sides[1][2], rows),
             "",
             title=title,
+            remark=remark,
             detail=_detail(
                 apart,
                 firsts,
@@ -257,15 +260,16 @@ def plot_best(
     x: str | None = None,
     y: str | None = None,
     metric: str | None = None,
-    flow: str | None = None,
+    where: Mapping[str, str | Sequence[str]] | None = None,
     title: str | None = None,
     size: Size | None = None,
     **dress: Unpack[Dress],
 ) -> Path:
     """Draw which compared value of a sweep is best at each place of two axes; return the file.
 
-    The axes are by default the best two, `metric` that of the sweep, and `flow` the first one. The
-    map has a colour for each value that is best somewhere, and its median in each cell. Raises
+    The axes are by default those of the maps in reports, and `metric` that of the sweep. `where`
+    keeps some values of axes, and with `flow` one of several flows, by default the first. The map
+    has a colour for each value that is best somewhere, and its median in each cell. Raises
     `MidflightError` for a sweep without a comparison or two other axes, and for a metric of which
     neither more nor less is better.
     """
@@ -274,8 +278,8 @@ def plot_best(
     rows: list[list[object]] = []
 
     def draw() -> Figure:
-        how: Any = {"metric": metric, "flow": flow, "title": title, "size": size}
-        figure, cells = best_of(source, x, y, **how)
+        how: Any = {"metric": metric, "where": where, "title": title, "size": size}
+        figure, cells, _ = best_of(source, x, y, **how)
         rows.extend(cells)
         return figure
 
@@ -289,13 +293,13 @@ def best_of(
     y: str | None = None,
     *,
     metric: str | None = None,
-    flow: str | None = None,
+    where: Mapping[str, str | Sequence[str]] | None = None,
     title: str | None = None,
     size: Size | None = None,
-) -> tuple[Figure, list[list[object]]]:
-    """Return the map of what is best, and its cells as rows."""
+) -> tuple[Figure, list[list[object]], tuple[str, str]]:
+    """Return the map of what is best, its cells as rows, and its sides."""
     from midflight.plot.common.plain import usual_of_folder
-    from midflight.plot.usual import free_axes
+    from midflight.plot.usual import settled_sides
     from midflight.sweep import Sweep
     from midflight.sweep_folder import check_metric
     from midflight.sweep_summary import Summary, check_by, check_has_measure
@@ -303,27 +307,55 @@ def best_of(
 
     folder = Path(str(results_of(source)))
     accepted = "a sweep that compares an axis, with two others, by a metric that is better one way"
-    figure = None
-    if (folder / "sweep.json").is_file():
-        asked = Sweep.read(folder)
-        check_metric(metric, None)
-        check_has_measure(metric, asked)
-        check_by([one for one in (x, y) if one is not None], asked)
-        made = Summary.of(asked, folder, metric)
-        free = [key for key in free_axes(asked.axes, asked.compare) if key not in (x, y)]
-        x = x or next(iter(free), None)
-        y = y or next((key for key in free if key != x), None)
-        has_sides = x and y and len({x, y, asked.compare}) == 3
-        if asked.compare and has_sides and direction_of(made.metric).sign:
-            with usual_of_folder(folder, made.which_handoff):
-                how: Any = {"flow": flow}
-                figure = best_figure(made, str(x), str(y), title=title, size=size, **how)
-                rows = best_rows(made, str(x), str(y), **how)
-    if figure is None:
-        raise refusal(
-            f'"{folder}" has no map of what is best; expected {accepted}',
-            name="source",
-            value=folder,
-            accepted=accepted,
-        )
-    return figure, rows
+    refused = refusal(
+        f'"{folder}" has no map of what is best; expected {accepted}',
+        name="source",
+        value=folder,
+        accepted=accepted,
+    )
+    if not (folder / "sweep.json").is_file():
+        raise refused
+    asked = Sweep.read(folder)
+    check_metric(metric, None)
+    check_has_measure(metric, asked)
+    check_by([one for one in (x, y) if one is not None], asked)
+    made = Summary.of(asked, folder, metric)
+    by = made.by
+    flows = list(dict.fromkeys(one.flow for one in made.grouped))
+    kept = _kept({**asked.axes, "flow": flows}, where)
+    flow = kept.pop("flow", flows[:1])[0] if flows else ""
+    if kept:
+        made = made.kept(kept)
+    axes = made.asked.axes
+    free = [key for key in settled_sides(axes, asked.compare, by) if key not in (x, y)]
+    # The sides that are not given, in this order.
+    left = iter(free[: (x is None) + (y is None)])
+    x = x or next(left, "")
+    y = y or next(left, "")
+    has_sides = "" not in (x, y) and len({x, y, asked.compare}) == 3
+    if not (asked.compare and has_sides and direction_of(made.metric).sign):
+        raise refused
+    with usual_of_folder(folder, made.which_handoff):
+        remark = kept_words({}, {x, y}, kept)
+        figure = best_figure(made, x, y, flow=flow, title=title, size=size, remark=remark)
+        if figure is None:
+            raise refused
+        return figure, best_rows(made, x, y, flow=flow), (x, y)
+
+
+def _kept(
+    axes: Mapping[str, Sequence[str]], where: Mapping[str, str | Sequence[str]] | None
+) -> dict[str, list[str]]:
+    """Return the kept values of axes, and the flow; raises `MidflightError` for others."""
+    kept = kept_values(axes, where)
+    for key, values in kept.items():
+        if key not in axes or (key == "flow" and len(values) > 1):
+            accepted = f"axes of the sweep, {', '.join(axes)}, with one flow"
+            raise refusal(
+                f'--where "{key}": a map of what is best is of {accepted}',
+                name="--where",
+                value=key,
+                accepted=accepted,
+            )
+        kept_rows({key: list(axes[key])}, len(axes[key]), {key: values})
+    return kept
