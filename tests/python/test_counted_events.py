@@ -44,7 +44,7 @@ def test_losses_of_several_causes_have_their_marks() -> None:
     both = [replace(one, look=0) for one in lost]
     line = Curve("a", "steps", np.array([0.0, 9.0]), np.array([1.0, 2.0]), 0)
     assert counted(line, *both) == ["\u00d7 200 + // 100 lost"]
-    assert counted(line, *both, width=4.5) == ["200 + 100 lost"]
+    assert counted(line, *both, width=4.7) == ["200 + 100 lost"]
 
 
 def test_causes_of_losses_are_told_in_words() -> None:
@@ -59,7 +59,7 @@ def test_causes_of_losses_are_told_in_words() -> None:
     words = "200 lost to a full queue, 100 on a link that is down"
     assert told(*lost) == (words, True, False)
     # They are needed where the numbers beside the row have no marks.
-    assert told(*lost, width=4.5) == (words, True, True)
+    assert told(*lost, width=4.7) == (words, True, True)
     # Rows of several lines have their own numbers, in the same order.
     line = Curve("a", "steps", np.array([0.0, 9.0]), np.array([1.0, 2.0]), 0)
     both = [replace(one, look=0) for one in lost]
@@ -68,7 +68,7 @@ def test_causes_of_losses_are_told_in_words() -> None:
         False,
         False,
     )
-    assert told(line, *both, width=4.5) == (
+    assert told(line, *both, width=4.7) == (
         "lost: to a full queue + on a link that is down",
         False,
         True,
@@ -76,7 +76,7 @@ def test_causes_of_losses_are_told_in_words() -> None:
     assert told(line, *both, width=2.5) == ("", False, False)
     # In that order a row has a number of each.
     other = replace(lost[1], look=1)
-    assert counted(line, *both, other, width=4.5) == ["200 + 100 lost", "0 + 100 lost"]
+    assert counted(line, *both, other, width=4.7) == ["200 + 100 lost", "0 + 100 lost"]
 
 
 @pytest.mark.parametrize(("width", "captions"), [(7.16, True), (3.5, True), (7.16, False)])
