@@ -603,3 +603,14 @@ def test_an_instant_at_which_nothing_can_pass_is_told(tmp_path: Path) -> None:
         found = explain(two, at_ns=at_ms * 1_000_000)
         assert found is not None
         assert found.remark.startswith(f"At {at_ms / 1000:g} s there was no link") == is_gap
+
+
+@pytest.mark.parametrize("scheme", ["bbr3", "bbr-linux", "sack"])
+def test_a_window_of_bbr_grows_by_its_model_and_not_in_slow_start(scheme: str) -> None:
+    sets = {"flows.download.scheme": scheme}
+    one = Scenario.read("wifi-to-lte", sets=sets).plan()
+    found = explain(one, at_ns=200_000_000, what="cwnd")
+    assert found is not None
+    said = found.steps[0].text
+    assert ("growth in " in said) == (scheme == "sack")
+    assert said.endswith("growth towards the window of BBR's model") == (scheme != "sack")

@@ -229,6 +229,10 @@ class Steps:
         together = [history.row(i) for i in history.activation(row.index)]
         if not is_less and any(one.event == "spurious" for one in together):
             return ": what it was before the timeout or retransmission that was taken for spurious"
+        if row.by == "controller" and "bbr" in str(history.described.get("scheme")).lower():
+            # It has no slow start; events do not have the phase that it is in.
+            grown = "growth towards the window of BBR's model"
+            return f": {grown if row.event == 'cwnd' else 'set by BBR'}"
         if row.by == "controller" and not self.is_of_stack:
             slow = (before.cwnd or 0) < (before.ssthresh or 0)
             return f": growth in {'slow start' if slow else 'congestion avoidance'}"
