@@ -156,7 +156,7 @@ def _more(ratio: float) -> str:
     if ratio >= _TIMES:
         return f"{ratio:.3g} times that of"
     if ratio - 1 < SAME:
-        return "the same as"
+        return "the same as" if ratio == 1 else f"within {SAME:.0%} of"
     return f"{ratio - 1:.0%} more than"
 
 

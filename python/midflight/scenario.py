@@ -622,7 +622,7 @@ def title_of(scenario: Mapping[str, Any], command: str, name: str = "") -> str:
         name = words[2]
     if title := scenario.get("title"):
         own, but, change = str(title).partition(_BUT)
-        if but and (re.search("[0-9]", own) or re.search(r"\.trace(\.file)?=", change)):
+        if but and (has_quantity(own) or re.search(r"\.trace(\.file)?=", change)):
             return f"{Path(name).name or 'Scenario'}{but}{change}"
         return str(title)
     pairs = [word.partition("=") for option, word in pairwise(words) if option == "--set"]
@@ -653,12 +653,21 @@ def changed_words(words: Mapping[str, Any], change: str) -> dict[str, str]:
     return found
 
 
+#: A digit of a number, and not of a name: 5G, 802.11n, H264, Wi-Fi 6.
+_DIGIT = re.compile(r"(?<![\w.])(?<!Wi-Fi )(?!802\.11|[0-9]+[A-Z]\b)[0-9]")
+
+
+def has_quantity(text: str) -> bool:
+    """Whether a text has a number, which may be the value of a setting; names have digits, too."""
+    return _DIGIT.search(text) is not None
+
+
 def description_of_changed(description: str) -> str:
     """Return the description of a scenario that was changed, as a report has it: "" if it has
     numbers, which are of the scenario's own values.
     """
     about = " ".join(description.split()).removeprefix(OWN_VALUES).strip()
-    return "" if re.search("[0-9]", about) else about
+    return "" if has_quantity(about) else about
 
 
 def _quoted(text: str) -> str:

@@ -298,6 +298,8 @@ def effect_notes(summary: Summary) -> list[str]:
     if any(one.mean is not None and one.mean.left_out for one in every):
         notes.append("mean change: of the pairs in which both runs have a value")
     harms = [one.harm for one in every if one.harm is not None]
+    if harms:
+        notes.append("worst: the largest clear change")
     if any(map(_is_unfinished, harms)):
         notes.append(f"unfinished: {every[0].baseline} finished there more often")
     if harm_words(summary) and any(one.points > one.combinations for one in every):

@@ -21,7 +21,7 @@ from midflight.refusal import names_arguments
 from midflight.report import check_page, data_url, environment
 from midflight.run_report import event_cells, flow_settings
 from midflight.run_tables import stacks_of
-from midflight.scenario import command_words, description_of_changed
+from midflight.scenario import command_words, description_of_changed, has_quantity
 from midflight.simulated import runs_words, simulated_words, value_lines
 from midflight.sweep_effects import effect_cells, effect_notes
 from midflight.sweep_summary import Summary, check_by, check_has_measure
@@ -45,8 +45,8 @@ __all__ = [
     "sweep_report_html",
 ]
 
-#: What a title says of settings that are not those of the scenario's file, and a number in it.
-_BUT, _NUMBER = ", but with ", re.compile("[0-9]")
+#: What a title says of settings that are not those of the scenario's file.
+_BUT = ", but with "
 #: Words of a title that an axis of schemes contradicts.
 _SENDERS = re.compile(r"\bdifferent (senders|schemes)\b", re.IGNORECASE)
 #: The columns of results in the unit of the metric, those together that have as many decimals, and
@@ -241,7 +241,7 @@ def sweep_heading(asked: Sweep) -> tuple[str, str, str]:
     heading = of.partition(_BUT)[0]
     # Words on senders are of those of the scenario, not of an axis.
     is_replaced = any(is_of_schemes(key) for key in axes) and _SENDERS.search(heading)
-    if is_replaced or _NUMBER.search(heading or "0"):
+    if is_replaced or not heading or has_quantity(heading):
         return over, "", description
     return heading, over, description
 

@@ -250,7 +250,8 @@ def _first(
     close = [one for other, one in of.items() if other == value or names[other] in near]
     has_mean = is_first and all(2 * one.missing() < len(one.counted) for one in close)
     is_known = bool(others) and math.isfinite(means[value]) and (has_mean or not near)
-    best = tuple(names[one] for one in (value, *same)) if is_known else ()
+    # In the order of the axis: which of equal ones has the least mean is chance.
+    best = tuple(names[one] for one in of if one in (value, *same)) if is_known else ()
     ends = "finished" if summary.metric.endswith("_ns") else "has a value"
     why = _OPEN
     if not known:
@@ -543,7 +544,11 @@ def _few(found: Sequence[First], way: Direction, where: _Where) -> str:
     count = _of_all(f"{len(some)}" if is_other else where.of(some), len(found))
     said = f"no single one is best: {name} is {how} in {count}"
     last = " the other" if is_other else ""
-    rest = [f"{other} in{last} {where.of(those)}" for other, those in more[:_MOST_NAMED]]
+    rest = []
+    for other, those in more[:_MOST_NAMED]:
+        every = sum(other in (*one.best, *one.near) for one in here)
+        in_all = f", and {every} in all" if every > len(those) else ""
+        rest.append(f"{other} in{last} {where.of(those)}{in_all}")
     if len(more) > _MOST_NAMED:
         rest.append(f"others in {sum(len(those) for _, those in more[_MOST_NAMED:])}")
     return f"{said}; {'; '.join(rest)}"

@@ -43,7 +43,10 @@ def over_places(places: list[float], values: list[float]) -> dict[str, list[Any]
         ([0.1, 0.3, 1, 3], "log"),
         ([1, 2, 5, 10], "log"),
         ([0.2, 0.5, 1, 2, 4], "log"),
-        ([1, 2, 5, 20], "linear"),
+        # Each is at least twice the one before, and a linear axis would hide the least.
+        ([2, 5, 20, 50], "log"),
+        ([0.2, 1, 4], "log"),
+        ([1, 2, 5, 11], "linear"),
         ([1, 5, 20, 1000], "log"),
         # 0 has a place of its own.
         ([0, 5, 20, 1000], "symlog"),

@@ -16,6 +16,7 @@ from browser import Browser, find_chromium
 from midflight import Sweep
 from midflight.cli import main
 from midflight.plot import figure_of, plot_axis, plot_spread
+from midflight.scenario import has_quantity
 from midflight.sweep_report import headed, sweep_report_html
 from midflight.sweep_results import compare, groups
 from midflight.sweep_summary import Summary
@@ -327,3 +328,17 @@ def test_folded_tables_are_printed(tmp_path: Path) -> None:
         browser.close()
     images = re.findall(r'<img src="([^"]+)"', html)
     assert len({*images}) == len(images) > 2
+
+
+@pytest.mark.parametrize(
+    ("text", "has"),
+    [
+        ("A train with a call leaves 5G for LTE", False),
+        ("Car 7B, from 802.11n and Wi-Fi 6, with H264", False),
+        ("A download of 3 MB", True),
+        ("A gap of 50ms", True),
+        ("A file of 5GB", True),
+    ],
+)
+def test_names_with_digits_are_no_values(text: str, has: bool) -> None:
+    assert has_quantity(text) == has

@@ -99,7 +99,7 @@ def best_figure(
         for high_in in (usual, _SIZE_IN[1]):
             width, high = size_in(size, (_SIZE_IN[0], high_in))
             room_pt = (width - _BESIDE_IN) * 72, (high - _AROUND_IN) * 72
-            texts, letters = _texts(apart, firsts, cells, room_pt)
+            texts, letters, is_named = _texts(apart, firsts, cells, room_pt)
             if letters is not None:
                 break
         figure = Figure(figsize=(width, high))
@@ -140,6 +140,7 @@ def best_figure(
                 apart,
                 firsts,
                 is_written=letters is not None,
+                is_named=is_named,
                 is_full=len(places) == math.prod(cells),
             ),
             x_refused="the cells of a map stand side by side",
@@ -174,9 +175,9 @@ def _why(one: First) -> str:
 
 def _texts(
     apart: Summary, firsts: Sequence[First], cells: tuple[int, int], room_pt: tuple[float, float]
-) -> tuple[list[str], float | None]:
-    """What the cells say, and the size of the letters: the best value and its median, or where
-    there is less room the median only; None without room for that.
+) -> tuple[list[str], float | None, bool]:
+    """What the cells say, the size of the letters, and whether names are among them: the best value
+    and its median, or where there is less room the median only; None without room for that.
     """
     scale = unit_of(apart.metric)[1]
     medians = [scale * one.median for one in firsts if math.isfinite(one.median)]
@@ -190,19 +191,24 @@ def _texts(
         text = " of ".join(map(str, one.finished))
         if math.isfinite(one.median):
             text = number_words(scale * one.median, digits, signed=False)
-        text += "*" * (len(one.best) > 1)
-        short.append(text if _is_clear(apart, one) else f"({text})")
-        long.append(f"{one.best[0]}\n{short[-1]}")
+        name, *same = one.best
+        equal = f"\n= {same[0] if len(same) == 1 else f'{len(same)} others'}" if same else ""
+        for texts, named in ((short, "*" * bool(same)), (long, "")):
+            cell = f"{text}{named}"
+            texts.append(cell if _is_clear(apart, one) else f"({cell})")
+        long[-1] = f"{name}{equal}\n{long[-1]}"
     for texts in (long, short):
         if (letters := fitting_pt(texts, cells, room_pt)) is not None:
-            return texts, letters
-    return short, None
+            return texts, letters, texts is long
+    return short, None, False
 
 
-def _detail(apart: Summary, firsts: Sequence[First], *, is_written: bool, is_full: bool) -> str:
+def _detail(
+    apart: Summary, firsts: Sequence[First], *, is_written: bool, is_named: bool, is_full: bool
+) -> str:
     """What the cells are, and their marks."""
     unit, of = unit_of(apart.metric)[0], column_name(str(apart.asked.compare))
-    words = [f"best {within_text(labelled(of))}"]
+    words = [f"best {within_text(labelled(of))} by pairs of runs"]
     if is_written:
         words[0] += f", and its median ({unit})" if unit else ", and its median"
     words[0] += pooled_words(apart)
@@ -212,7 +218,7 @@ def _detail(apart: Summary, firsts: Sequence[First], *, is_written: bool, is_ful
     elif any(one.best and not one.is_clear for one in firsts):
         words.append(f"{pale}: not clearly apart from others")
     if is_written:
-        if any(len(one.best) > 1 for one in firsts):
+        if any(len(one.best) > 1 for one in firsts) and not is_named:
             words.append("*: others are the same")
         lost = [one for one in firsts if one.best and not math.isfinite(one.median)]
         if lost:

@@ -62,7 +62,8 @@ def is_geometric(places: Sequence[float], least: int = _LEAST_VALUES) -> bool:
 def suits_log(places: Sequence[float]) -> bool:
     """Whether places, in ascending order, are better seen on a logarithmic axis.
 
-    They are a geometric series, or extend over more than two decades and are not so evenly spaced
+    They are a geometric series, or each is at least twice the one before, and a linear axis would
+    hide the least; or they extend over more than two decades and are not so evenly spaced
     that the largest step of a linear axis is the smaller one. With a place at 0, which is one of
     them, the others are, and a linear axis would hide the least one.
     """
@@ -72,6 +73,10 @@ def suits_log(places: Sequence[float]) -> bool:
         return False
     if is_geometric(places, _LEAST_VALUES - has_zero):
         return True
+    if len(places) > 2 and places[-1] >= WIDE * places[0]:
+        least = min(b / a for a, b in pairwise(places))
+        if least >= _LEAST_FACTOR * 0.999:
+            return True
     step = max(b - a for a, b in pairwise(places)) / (places[-1] - places[0])
     log_step = max(math.log(b / a) for a, b in pairwise(places)) / math.log(places[-1] / places[0])
     return places[-1] > _WIDE_PLACES * places[0] and log_step < step
