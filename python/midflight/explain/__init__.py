@@ -24,6 +24,7 @@ from midflight.explain.events import (
     LinkOutage,
     Row,
     Stall,
+    Step,
     setup_of,
     widening,
 )
@@ -159,15 +160,6 @@ CHOICES = (
     "closed",
     *APPLICATION,
 )
-
-
-@dataclass(frozen=True)
-class Step:
-    """A sentence on an event, and the row that it is about."""
-
-    time_ns: int
-    text: str
-    row: int | None
 
 
 @dataclass(frozen=True)

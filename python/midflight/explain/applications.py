@@ -11,12 +11,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from midflight.explain.events import History, Row, widening
+from midflight.explain.events import History, Row, Step, widening
 from midflight.explain.words import number, when
 
 if TYPE_CHECKING:
     from midflight._core import Setup
-    from midflight.explain import Step
 
 __all__ = ["APPLICATION", "Waiting", "waiting_for"]
 

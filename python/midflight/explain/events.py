@@ -33,6 +33,7 @@ __all__ = [
     "Row",
     "SenderBefore",
     "Stall",
+    "Step",
     "widening",
 ]
 
@@ -143,6 +144,15 @@ class Copy:
     sent: Row
     arrived: Row | None
     dropped: Row | None
+
+
+@dataclass(frozen=True)
+class Step:
+    """A sentence on an event, and the row that it is about."""
+
+    time_ns: int
+    text: str
+    row: int | None
 
 
 @dataclass(frozen=True)
