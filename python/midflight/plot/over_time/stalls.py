@@ -124,46 +124,58 @@ def stalls_of(lines: Sequence[Heard], *, alone: bool) -> Iterator[list[Curve]]:
     enough. Other lines do not matter. A single line needs no look.
     """
     for one in lines:
-        after = _stalls(one)
+        # Those that no wait is known of are stalls only around timeouts.
+        begins, is_known = _begins(one)
+        after = _stalls(one, begins, is_known)
         if not len(after):
             yield []
             continue
-        low, high = one.arrivals_s[after - 1], one.arrivals_s[after]
+        low, high = begins[after - 1], one.arrivals_s[after]
         how: Any = {"low": low, "high": high, "in_row": True, "quantity": STALL}
         how |= {"flow": one.line.flow, "scheme": one.line.scheme}
         look = None if alone else one.line.look
         yield [Curve(STALL, "stalled", low, np.zeros(len(low)), look, **how)]
 
 
-def _stalls(one: Heard) -> Places:
+def _stalls(one: Heard, begins_s: Values, is_known: NDArray[np.bool_]) -> Places:
     """The places of the arrivals that end stalls of a line: around timeouts, around times without a
     link, and long ones.
     """
     at = np.concatenate([np.empty(0), *(marks.time_s for marks in one.timeouts)])
     after = np.searchsorted(one.arrivals_s, at, side="right")
-    lengths = np.diff(one.arrivals_s)
+    lengths = one.arrivals_s[1:] - begins_s
     long = np.flatnonzero(lengths >= one.least_s) + 1
     begins, ends = np.array([*one.gaps], np.float64).reshape(-1, 2).T
     around = np.searchsorted(one.arrivals_s, ends, side="right")
     is_within = (around > 0) & (around < len(one.arrivals_s)) & (one.least_s < math.inf)
     around, least = around[is_within], _OF_GAP * (ends - begins)[is_within]
     long = np.union1d(long, around[lengths[around - 1] >= least])
-    after = np.union1d(after, _shown(one, _while_waiting(one, long)))
+    after = np.union1d(after, _shown(one, long[is_known[long - 1]]))
     found: Places = after[(after > 0) & (after < len(one.arrivals_s))].astype(np.int64)
     return found
 
 
-def _while_waiting(one: Heard, after: Places) -> Places:
-    """Those of times without arrivals, by the places of the arrivals that end them, in which a flow
-    of an application always waits for something.
+def _begins(one: Heard) -> tuple[Values, NDArray[np.bool_]]:
+    """From when on each time without arrivals counts, in seconds: from the arrival before it, but
+    of the flow of an application no sooner than it waits for what ends that time, such as from a
+    request on; and of which of them that wait is known. Others begin no sooner than the last wait
+    that holds at a timeout in them.
     """
+    before, again = one.arrivals_s[:-1], one.arrivals_s[1:]
     if one.waits is None:
-        return after
+        return before, np.ones(len(before), np.bool_)
     # None is before the first one.
     begins, ends = np.array([(-math.inf, -math.inf), *one.waits]).T
-    place = np.searchsorted(begins, one.arrivals_s[after - 1], side="right") - 1
-    found: Places = after[ends[place] >= one.arrivals_s[after]]
-    return found
+    place = np.searchsorted(begins, again, side="left") - 1
+    is_known = ends[place] >= again
+    found = np.where(is_known, np.maximum(before, begins[place]), before)
+    # A timeout belongs to its time without arrivals, also if another wait follows in that.
+    for at in sorted(at for marks in one.timeouts for at in marks.time_s.tolist())[::-1]:
+        silence = int(np.searchsorted(one.arrivals_s, at, side="right")) - 1
+        if 0 <= silence < len(found) and (not is_known[silence] or at < found[silence]):
+            begun = begins[np.searchsorted(begins, at, side="right") - 1]
+            found[silence] = max(before[silence], begun)
+    return found, is_known
 
 
 def _shown(one: Heard, after: Places) -> Places:
