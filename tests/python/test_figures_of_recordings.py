@@ -15,9 +15,10 @@ from midflight import Flow, Handoff, Link, Scenario
 from midflight._core import read_recording
 from midflight.cli import main
 from midflight.plot import figure_of, plot_over_time, plot_run
+from midflight.plot.over_time.holes import Hole
 from midflight.plot.over_time.panels import shown_panels
 from midflight.plot.over_time.recorded import Row, recording_figure
-from midflight.plot.over_time.room import NO_ROWS
+from midflight.plot.over_time.room import NO_ROWS, Room, seen_holes, unseen_holes
 from midflight.plot.over_time.watched import watch
 from midflight.recordings import quantities
 
@@ -73,9 +74,33 @@ def test_times_without_rows_are_hatched_as_in_the_figure_of_the_recording(
     assert {row["line"] for row in rows} == {NO_ROWS}
     assert {row["link"] for row in rows} == {"cell"}
     assert [(float(row["low"]), float(row["high"])) for row in rows] == expected
-    # A single row that is missing is too narrow to be seen in a small figure.
-    small = figure_of(plot_over_time, scenario, ["throughput"], size=1.6, legend="none")
-    assert hatched(small.axes[-1]) == [(20, 30)]
+    # A single row that is missing is drawn two points wide in a small figure.
+    small = figure_of(plot_over_time, scenario, ["throughput"], size=1.6, legend="none", csv=table)
+    first, (begin, end) = hatched(small.axes[-1])
+    assert first == (20, 30)
+    assert (begin + end) / 2 == pytest.approx(45.5)
+    assert end - begin == pytest.approx(2 * 50 / (72 * (1.6 - 0.65)), rel=0.02)
+    rows = [row for row in csv.DictReader(table.open()) if row["kind"] == "path"]
+    assert [(float(row["low"]), float(row["high"])) for row in rows] == expected
+
+
+def test_many_narrow_times_without_rows_are_told_not_hatched() -> None:
+    time_s = [second for second in range(300) if second % 12 != 6]
+    recorded = {"time_s": time_s, "rate_mbps": [20.0] * len(time_s)}
+    cell = Link(delay="30 ms", trace=recorded)
+    for end_s, are_seen in ((290, False), (60, True)):
+        scenario = Scenario(links={"cell": cell}, flows={"a": Flow()}, end=f"{end_s} s")
+        figure = figure_of(plot_over_time, scenario, ["throughput"], size=3.5)
+        said = " ".join(" ".join(axes.get_title("right") for axes in figure.axes).split())
+        assert bool(hatched(figure.axes[-1])) == are_seen
+        assert ("short times without rows are not hatched" in said) != are_seen
+
+
+def test_hardly_any_time_after_the_end_of_a_recording_is_not_hatched() -> None:
+    holes = [Hole(300_000_000_000, 301_000_000_000, True), Hole(100_000_000_000, 101_000_000_000)]
+    room = Room(3.0, (0.0, 300.5))
+    assert seen_holes(holes, room) == [(100, 101)]
+    assert unseen_holes(holes, room) == 0
 
 
 def test_only_a_link_in_use_lacks_rows(drive: Path) -> None:

@@ -87,6 +87,7 @@ from midflight.plot.over_time.room import (
     seen_holes,
     shade_spans,
     show_time,
+    unseen_holes,
 )
 from midflight.plot.over_time.row_ticks import below_end, end_below_rows, title_below_rows
 from midflight.plot.over_time.stalls import without_short_stalls
@@ -436,6 +437,8 @@ def _figure(
     width, _ = size_in(size, (PAGE_IN, 1.0))
     room = Room(max(0.5, width - 0.65), window)
     room = replace(room, edges=_edges(runs, room))
+    if count_of_holes := unseen_holes([hole for _, hole in _holes(runs)], room):
+        lacks.append(f"{count_of_holes} short times without rows are not hatched")
     panels = [
         one
         for panel in panels

@@ -41,6 +41,7 @@ __all__ = [
     "seen_holes",
     "shade_spans",
     "show_time",
+    "unseen_holes",
     "widened",
 ]
 
@@ -60,8 +61,9 @@ OUTAGE = "outage"
 WITHOUT = "no link"
 #: What it calls times for which a recording has no rows.
 NO_ROWS = "no rows"
-#: Those that lack only a few rows are drawn if they are so wide, in points.
-_LEAST_HOLE_PT = 2.0
+#: They are at least so wide, in points; those that lack only a few rows and would be narrower are
+#: left out if together they would be more than this share of the time shown.
+_LEAST_HOLE_PT, _MOST_SLIGHT = 2.0, 0.1
 #: Times without a link: hatched, as their colour is that of a light grey without colours.
 NO_LINK: Mapping[str, Any] = {
     "facecolor": "#faf4e6",
@@ -240,20 +242,50 @@ def draw_outages(axes: Axes, outages: Sequence[tuple[int, int]], room: Room) -> 
 
 
 def seen_holes(holes: Iterable[Hole], room: Room) -> list[tuple[float, float]]:
-    """The times without rows that are drawn, in seconds; of those that lack only a few rows the
-    ones that are wide enough to be seen.
+    """The times without rows that are drawn, in seconds: all but those that are `unseen_holes`."""
+    found = _holes_in(holes, room)
+    if _are_many(found, room):
+        found = [one for one in found if not _is_slight(one, room)]
+    return [(a, b) for a, b, _ in found]
+
+
+def unseen_holes(holes: Iterable[Hole], room: Room) -> int:
+    """How many times without rows are not drawn: those that lack only a few rows and are too narrow
+    to be seen, if they are so many that as wide as is needed for that they would hide how little
+    they are.
     """
-    (start, end), point = room.window, room.point_s
-    found: list[tuple[float, float]] = []
+    found = _holes_in(holes, room)
+    return sum(_is_slight(one, room) for one in found) if _are_many(found, room) else 0
+
+
+def _holes_in(holes: Iterable[Hole], room: Room) -> list[tuple[float, float, bool]]:
+    """The times without rows in the time shown, ascending and in seconds, and whether each lacks
+    only a few; without those of which it shows hardly anything, such as the time from the end of a
+    recording to that of the run.
+    """
+    start, end = room.window
+    found: list[tuple[float, float, bool]] = []
     for a_ns, b_ns, is_short in sorted(holes):
         a, b = max(a_ns / NS_PER_S, start), min(b_ns / NS_PER_S, end)
-        if b <= a or (is_short and b - a < _LEAST_HOLE_PT * point):
+        if b <= a:
             continue
         if found and a <= found[-1][1]:
             # Both directions of a link may lack the same rows.
-            a, b = found[-1][0], max(found.pop()[1], b)
-        found.append((a, b))
-    return found
+            before = found.pop()
+            a, b, is_short = before[0], max(before[1], b), is_short and before[2]
+        found.append((a, b, is_short))
+    return [one for one in found if start < one[0] < one[1] < end or not _is_slight(one, room)]
+
+
+def _is_slight(one: tuple[float, float, bool], room: Room) -> bool:
+    """Whether a time lacks only a few rows, and is too narrow to be seen."""
+    return one[2] and one[1] - one[0] < _LEAST_HOLE_PT * room.point_s
+
+
+def _are_many(found: Sequence[tuple[float, float, bool]], room: Room) -> bool:
+    """Whether narrow times without rows would be too much of the panel if they were seen."""
+    slight = sum(_is_slight(one, room) for one in found)
+    return slight * _LEAST_HOLE_PT * room.point_s > _MOST_SLIGHT * (room.window[1] - room.window[0])
 
 
 def show_time(axes: Axes, window: tuple[float, float]) -> None:
@@ -270,7 +302,7 @@ def show_time(axes: Axes, window: tuple[float, float]) -> None:
 def draw_holes(axes: Axes, holes: Iterable[Hole], room: Room) -> None:
     """Hatch the times for which a recording has no rows."""
     how: Any = {"facecolor": "none", "edgecolor": "0.65", "linewidth": 0, "hatch": "////"}
-    for number, (a, b) in enumerate(seen_holes(holes, room)):
+    for number, (a, b) in enumerate(widened(seen_holes(holes, room), room, _LEAST_HOLE_PT)):
         axes.axvspan(a, b, label=None if number else NO_ROWS, zorder=0.5, **how)
 
 
@@ -279,11 +311,13 @@ def is_narrow(span: tuple[float, float], room: Room) -> bool:
     return span[1] - span[0] < _LEAST_SPAN_PT * room.point_s
 
 
-def widened(spans: Sequence[tuple[float, float]], room: Room) -> list[tuple[float, float]]:
+def widened(
+    spans: Sequence[tuple[float, float]], room: Room, least_pt: float = _LEAST_SPAN_PT
+) -> list[tuple[float, float]]:
     """Return ascending times; those that could not be seen are as wide as is needed for that, with
     the same middle, but within the time shown, and up to half of the way to the next ones.
     """
-    least, (start, end) = _LEAST_SPAN_PT * room.point_s, room.window
+    least, (start, end) = least_pt * room.point_s, room.window
     found = []
     for place, (a, b) in enumerate(spans):
         before = spans[place - 1][1] if place else -np.inf
