@@ -614,3 +614,21 @@ def test_a_window_of_bbr_grows_by_its_model_and_not_in_slow_start(scheme: str) -
     said = found.steps[0].text
     assert ("growth in " in said) == (scheme == "sack")
     assert said.endswith("growth towards the window of BBR's model") == (scheme != "sack")
+
+
+def test_each_retransmission_by_the_timer_in_a_stall_has_its_fate() -> None:
+    """All of them are dropped at a queue that stays full while the link has no rate."""
+    from midflight.explain import explain_stall
+
+    rates = [0.0 if 10 <= second < 18 else 40.0 for second in range(30)]
+    recorded = {"time_s": list(range(30)), "rate_mbps": rates}
+    cell = Link(delay="20 ms", queue="100 packets", trace=recorded)
+    one = Scenario(links={"cell": cell}, flows={"a": Flow()}, end="30 s").plan()
+    told_of = explain_stall(one)
+    assert told_of is not None
+    texts = [step.text for step in told_of.steps]
+    timeouts = sum("the retransmission timer expired" in text for text in texts)
+    assert timeouts >= 4
+    again = [text for text in texts if re.match(r"segment \d+, sent again at .* had been", text)]
+    assert len(again) == timeouts
+    assert all("had been dropped at the queue of" in text for text in again)

@@ -446,14 +446,23 @@ def with_outages(steps: list[Step], outages: Sequence[LinkOutage]) -> list[Step]
 
 
 def waited_copies(history: History, stall: Stall) -> list[Copy]:
-    """Return the first and the last transmissions of the segment that the sender waited for."""
+    """Return the first and the last transmissions of the segment that the sender waited for, and
+    those after the timeouts in the stall, all of which are steps.
+    """
     copies = history.copies(stall.waited, stall.end_ns)
     if stall.is_ended:
         # The transmission that ended the stall is already in the chain.
-        last = history.row(stall.row)
-        ended_by = last.number if last.event == "rcv" else last.segment, last.sent_ns
+        end = history.row(stall.row)
+        ended_by = end.number if end.event == "rcv" else end.segment, end.sent_ns
         copies = [copy for copy in copies if (copy.seq, copy.sent.time_ns) != ended_by]
-    return [*copies[:1], *copies[1:][1 - MOST_COPIES :]]
+    within = history.slice(history.at(stall.begin_ns), history.at(stall.end_ns))
+    timeouts_ns = {row.time_ns for row in within if row.event == "rto"}
+    last = len(copies) - (MOST_COPIES - 1)
+    return [
+        copy
+        for place, copy in enumerate(copies)
+        if place == 0 or place >= last or copy.sent.time_ns in timeouts_ns
+    ]
 
 
 def choose(history: History, at_ns: int) -> tuple[Row, str] | None:
