@@ -27,6 +27,7 @@ __all__ = [
     "csv_row",
     "csv_text",
     "fitted",
+    "is_further_connection",
     "is_requests",
     "measures_of",
     "plain_text",
@@ -58,6 +59,16 @@ def is_requests(row: Mapping[str, Any]) -> bool:
         return False
     # One of several alike has its number, and each of several connections has one.
     return re.fullmatch("(-[0-9]+)?(-c[0-9]+)?-requests", flow.removeprefix(str(entry))) is not None
+
+
+def is_further_connection(row: Mapping[str, Any]) -> bool:
+    """Whether a row is that of another connection of an application than its first one, which has
+    what the application measures. Without an entry none is.
+    """
+    flow, entry = str(row["flow"]), row.get("entry")
+    if entry is None or "-c" not in flow:
+        return False
+    return re.fullmatch("(-[0-9]+)?-c[1-9][0-9]*", flow.removeprefix(str(entry))) is not None
 
 
 def stack_summary(stack: Mapping[str, Any]) -> str:

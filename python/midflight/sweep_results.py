@@ -27,7 +27,7 @@ from midflight import _core
 from midflight.percentiles import PERCENTILES, percentile_rows
 from midflight.refusal import refusal
 from midflight.results import Quartiles, difference_ci, quantile, quartiles, ratio_ci
-from midflight.run_tables import is_requests, measures_of, plain_text
+from midflight.run_tables import is_further_connection, is_requests, measures_of, plain_text
 
 __all__ = [
     "METRICS",
@@ -373,7 +373,7 @@ def groups(
         # A flow of requests has no result of its own.
         if row["moves"] != "1" or is_requests(row):
             continue
-        if workload and row.get("workload") != workload:
+        if workload and (row.get("workload") != workload or is_further_connection(row)):
             continue
         values = tuple(row[axis] for axis in by)
         group = found.setdefault((row["flow"], *values), Group(row["flow"], values))

@@ -16,6 +16,8 @@ from browser import Browser, find_chromium
 from midflight import Sweep
 from midflight.cli import main
 from midflight.plot import figure_of, plot_axis, plot_spread
+from midflight.plot.results.rows import measured_flows
+from midflight.plot.results.tables import read_columns
 from midflight.scenario import has_quantity
 from midflight.sweep_report import headed, sweep_report_html
 from midflight.sweep_results import compare, groups
@@ -342,3 +344,34 @@ def test_folded_tables_are_printed(tmp_path: Path) -> None:
 )
 def test_names_with_digits_are_no_values(text: str, has: bool) -> None:
     assert has_quantity(text) == has
+
+
+def test_a_page_with_several_connections_is_one_result(tmp_path: Path) -> None:
+    """Its measures are those of the first connection, and the others do not lack them."""
+    folder, page = tmp_path / "out", tmp_path / "x.html"
+    words = ["sweep", "web-page", "--set", "flows.page.set.web_connections=3", "--axis"]
+    words += ["flows.page.scheme=sack,freeze", "--axis", "handoffs.0.at=0.3s,0.5s"]
+    assert main([*words, "--compare", "flows.page.scheme", "--out", str(folder)]) == 0
+    made = Summary.of(Sweep.read(folder), folder)
+    assert {one.flow for one in made.grouped} == {"page-c0"}
+    assert not sum(one.missing() for one in made.grouped)
+    assert {one.left_out for one in made.compared} == {0}
+    assert main(["report", str(folder), "--out", str(page)]) == 0
+    assert measured_flows(read_columns(folder, "load_ns"), "load_ns", {}) == ["page-c0"]
+    # Each of them has a goodput.
+    flows = {one.flow for one in Summary.of(Sweep.read(folder), folder, "goodput_bps").grouped}
+    assert flows == {"page-c0", "page-c1", "page-c2"}
+
+
+def test_unknown_columns_and_folders_without_tables_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, axis = tmp_path / "out", "handoffs.0.at=0.3s,0.5s"
+    Sweep.of("wifi-to-lte", {"handoffs.0.at": "0.3s,0.5s"}).begin(folder)
+    plot = ["plot", str(folder), "--out", str(tmp_path / "x.png")]
+    assert main([*plot, "--kind", "heatmap", "--value", "best"]) == 2
+    assert "has no tables yet" in capsys.readouterr().err
+    assert main(["sweep", "wifi-to-lte", "--axis", axis, "--out", str(folder)]) == 0
+    for kind in ("median", "box"):
+        assert main([*plot, "--kind", kind, "--where", "nosuch=x"]) == 2
+        assert '--where: there is no column "nosuch"' in capsys.readouterr().err

@@ -208,7 +208,8 @@ def _detail(
 ) -> str:
     """What the cells are, and their marks."""
     unit, of = unit_of(apart.metric)[0], column_name(str(apart.asked.compare))
-    words = [f"best {within_text(labelled(of))} by pairs of runs"]
+    measured = labelled(column_name(apart.metric))
+    words = [f"{measured}: best {within_text(labelled(of))} by pairs of runs"]
     if is_written:
         words[0] += f", and its median ({unit})" if unit else ", and its median"
     words[0] += pooled_words(apart)
@@ -308,6 +309,7 @@ def best_of(
     from midflight.plot.usual import settled_sides
     from midflight.sweep import Sweep
     from midflight.sweep_folder import check_metric
+    from midflight.sweep_results import check_has_tables
     from midflight.sweep_summary import Summary, check_by, check_has_measure
     from midflight.sweep_words import direction_of
 
@@ -321,6 +323,7 @@ def best_of(
     )
     if not (folder / "sweep.json").is_file():
         raise refused
+    check_has_tables(folder)
     asked = Sweep.read(folder)
     check_metric(metric, None)
     check_has_measure(metric, asked)

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 from midflight.listing import joined
 from midflight.plot.common.names import column_name
-from midflight.plot.results.tables import Columns
+from midflight.plot.results.tables import Columns, missing_column
 from midflight.plot.results.unfinished import counted_flows
 from midflight.refusal import refusal
-from midflight.run_tables import is_requests
+from midflight.run_tables import is_further_connection, is_requests
 from midflight.sweep_results import SEED, WORKLOAD_OF
 from midflight.unmet import MET, WHICH, done_early
 
@@ -258,6 +258,8 @@ def kept_rows(columns: Columns, count: int, kept: Mapping[str, Sequence[str]]) -
 
     rows = list(range(count))
     for name, values in kept.items():
+        if name not in columns:
+            raise missing_column("--where", name, columns)
         present = dict.fromkeys(text_of(columns[name][row]) for row in rows)
         for value in values:
             if value not in present:
@@ -284,7 +286,12 @@ def measured_rows(columns: Columns, rows: Sequence[int], measured: str) -> list[
         rows = [row for row, flow in zip(rows, flows, strict=True) if not asks[flow]] or rows
     if of is None or "workload" not in columns:
         return list(rows)
-    return [row for row in rows if text_of(columns["workload"][row]) == of]
+    rows = [row for row in rows if text_of(columns["workload"][row]) == of]
+    if "entry" not in columns or "flow" not in columns:
+        return list(rows)
+    each = {(columns["flow"][row], columns["entry"][row]) for row in rows}
+    others = {one for one in each if is_further_connection({"flow": one[0], "entry": one[1]})}
+    return [row for row in rows if (columns["flow"][row], columns["entry"][row]) not in others]
 
 
 def measured_flows(columns: Columns, measured: str, kept: Mapping[str, Sequence[str]]) -> list[str]:
