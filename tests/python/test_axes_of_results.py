@@ -46,7 +46,7 @@ def over_places(places: list[float], values: list[float]) -> dict[str, list[Any]
         # Each is at least twice the one before, and a linear axis would hide the least.
         ([2, 5, 20, 50], "log"),
         ([0.2, 1, 4], "log"),
-        ([1, 2, 5, 11], "linear"),
+        ([1, 2, 6, 11], "linear"),
         ([1, 5, 20, 1000], "log"),
         # 0 has a place of its own.
         ([0, 5, 20, 1000], "symlog"),
