@@ -91,8 +91,8 @@ def test_differences_tell_what_percentages_without_ends_do_not(
 def test_sentences_judge_changes_by_differences_where_percentages_have_no_ends() -> None:
     (sentence,) = change_lines(summary_of({"sack": [0, 0, 1], "freeze": [3, 3.1, 4]}))
     assert sentence == (
-        "with freeze it is higher by 3.03 s (2.89 to 3.18; no percentage: the mean of sack may be "
-        "0)"
+        "with freeze it is higher by 3.03 s (2.89 to 3.18; no percentage: the mean of sack is too "
+        "uncertain)"
     )
 
 
