@@ -246,8 +246,8 @@ class Sweep:
         shard_cells: int = SHARD_CELLS,
         policies: Policies | None = None,
     ) -> Self:
-        """Return the sweep of a scenario over these axes and those that it has itself; of the same
-        name these replace its own, with one value also to leave it out.
+        """Return the sweep of a scenario over its own axes and these, which replace those of the
+        same name.
 
         The scenario may be a file, or the name of a starter. A path may have a `*` for every name,
         as in `flows.*.scheme`. `metric`, `phase` and `by` are what the results are summarised by,

@@ -472,16 +472,15 @@ def _best_maps(
     """Yield a map of which value is best over two axes, for each flow that has one."""
     from midflight.plot.common.names import column_name
     from midflight.plot.common.style import labelled
-    from midflight.plot.results.best import best_figure
+    from midflight.plot.results.best import best_figure, bests_of
 
     if len(sides) < 2 or not direction_of(summary.metric).sign or not summary.has_intervals:
         return
-    flows = list(dict.fromkeys(one.flow for one in summary.grouped))
-    for flow in flows[:_MOST_MAPS]:
-        drawn = best_figure(summary, sides[0], sides[1], flow=flow)
-        if drawn is not None:
-            of = labelled(column_name(summary.metric)) + f" of {flow}" * (len(flows) > 1)
-            yield {"image": image(drawn), "caption": f"{of}: which value is best, and its median."}
+    several = len({one.flow for one in summary.grouped}) > 1
+    for best in bests_of(summary, sides[0], sides[1])[:_MOST_MAPS]:
+        of = labelled(column_name(summary.metric)) + f" of {best.flow}" * several
+        drawn = image(best_figure(best))
+        yield {"image": drawn, "caption": f"{of}: which value is best, and its median."}
 
 
 def _maps(

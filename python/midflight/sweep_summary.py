@@ -158,11 +158,10 @@ class Summary:
         compared_by = self.asked.compare
         by = [key for key in self.asked.axes if key in (*by, compared_by)]
         grouped = regrouped(self.grouped, list(self.asked.axes), self.by, by)
-        compared = []
+        compared: list[Comparison] = []
         if compared_by is not None:
             compared = compare(grouped, by, compared_by, self.asked.axes[compared_by])
-        of = (self.asked, self.metric, by, grouped, compared, self.file, self.unmet, self.phase)
-        return Summary(*of, self.other_metrics, is_instead=self.is_instead)
+        return self._with(self.asked, by, grouped, compared)
 
     def kept(self, where: Mapping[str, Sequence[str]]) -> Summary:
         """Return the summary, with all axes separated, of the cells with these values of axes."""
@@ -175,8 +174,13 @@ class Summary:
             if all(one.values[axes.index(key)] in some for key, some in where.items())
         ]
         asked = replace(self.asked, axes={**self.asked.axes, **where})
-        none: list[Comparison] = []
-        of = (asked, self.metric, axes, grouped, none, self.file, self.unmet, self.phase)
+        return self._with(asked, axes, grouped, [])
+
+    def _with(
+        self, asked: Sweep, by: list[str], grouped: list[Group], compared: list[Comparison]
+    ) -> Summary:
+        """Return the summary of other groups by the same metric."""
+        of = (asked, self.metric, by, grouped, compared, self.file, self.unmet, self.phase)
         return Summary(*of, self.other_metrics, is_instead=self.is_instead)
 
     @cached_property

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from midflight.sweep_summary import Summary
     from midflight.sweep_words import Direction
 
-__all__ = ["First", "best_lines", "firsts_of", "pooled_words"]
+__all__ = ["ALL_SAME", "OPEN", "First", "best_lines", "firsts_of", "pooled_words"]
 
 #: Values that a sentence names; more are counted.
 _MOST_NAMED = 4
@@ -30,8 +30,8 @@ _MOST_SETS = 2
 #: What a single pair of runs in each combination tells, or several that are the same.
 _ONE_EACH = "but a single pair of runs decides nothing"
 _ALIKE = "but all runs of each are the same, and a single case decides nothing"
-#: Why a combination has no best value: neither runs nor pairs tell.
-_OPEN = "which one is best is open"
+#: Why a combination has no best value: neither runs nor pairs tell, or all values are the same.
+OPEN, ALL_SAME = "which one is best is open", "all are the same"
 
 
 class First(NamedTuple):
@@ -253,11 +253,11 @@ def _first(
     # In the order of the axis: which of equal ones has the least mean is chance.
     best = tuple(names[one] for one in of if one in (value, *same)) if is_known else ()
     ends = "finished" if summary.metric.endswith("_ns") else "has a value"
-    why = _OPEN
+    why = OPEN
     if not known:
         why = f"no run {ends}"
     elif not others:
-        why = "all are the same"
+        why = ALL_SAME
     point = (*groups[0].values[:place], *groups[0].values[place + 1 :])
     mine = of[value]
     runs = len(mine.counted)
@@ -349,7 +349,7 @@ def _best(
     if not led:
         in_any = f" in any of the {among} combinations" if among > 1 else ""
         whys = {one.why for one in found}
-        if len(whys) == 1 and whys != {_OPEN}:
+        if len(whys) == 1 and whys != {OPEN}:
             # The reason is the answer.
             in_all = f" in {all_of(among)}" if among > 1 else ""
             return f"none is best: {whys.pop()}{in_all}"

@@ -237,7 +237,7 @@ def _write_best(
     if by:
         raise UserError("a map of what is best has all compared values, and no --by")
     words = {name: texts[name] for name in ("title", "size") if name in texts}
-    figure, (head, *rows), (x, y) = best_of(source, *sides, where=where, **words)
+    figure, (head, *rows), (x, y) = best_of(source, *sides, None, where, **words)
     with open_result(Path(out), binary=True) as file, destination(csv_to) as table:
         file.write(figure_bytes(figure, check_format(Path(out))))
         write_rows(table, [str(one) for one in head], rows)

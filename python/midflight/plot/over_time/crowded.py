@@ -55,10 +55,11 @@ def without_overlaps(panel: Panel, room: Room) -> Panel:
             # seen.
             is_timeout = one.in_row and one.draw in TIMEOUTS
             least = _APART * EVENTS[one.draw].size
-            kept = _apart(one.time_s, least * room.point_s)
             if is_alone and not one.in_row:
                 # Below each other they are seen, too.
                 kept = _apart_both(one.time_s, one.value, least * room.point_s, least * point)
+            else:
+                kept = _apart(one.time_s, least * room.point_s)
             is_counted = one.in_row and (not is_timeout or are_crowded)
             count = len(one.time_s) if is_counted else 0
             each = np.diff([*kept, len(one.time_s)]) if one.in_row else None

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from midflight.plot.common.style import (
     Size,
     check_format,
     labelled,
+    lighter,
     size_in,
     style,
 )
@@ -38,14 +39,14 @@ from midflight.plot.results.rows import kept_rows, kept_values
 from midflight.plot.results.spread_data import side_by_side
 from midflight.plot.results.tables import TableSource, results_of
 from midflight.refusal import names_arguments, refusal
-from midflight.sweep_verdict import First, firsts_of, pooled_words
+from midflight.sweep_verdict import ALL_SAME, OPEN, First, firsts_of, pooled_words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from midflight.sweep_summary import Summary
 
-__all__ = ["BEST", "best_figure", "best_of", "plot_best"]
+__all__ = ["BEST", "best_figure", "best_of", "bests_of", "plot_best"]
 
 #: What is given as the measurement of a heat map for one of what is best.
 BEST = "best"
@@ -54,39 +55,64 @@ _SIZE_IN, _ROW_IN = (COLUMN_IN * 1.25, 2.9), 0.36
 _BESIDE_IN, _AROUND_IN = 0.9, 1.2
 #: How much of its colour a cell has of whose first value is clearly best, or not.
 _CLEAR, _PALE = 0.75, 0.25
-#: Cells in which none is best.
+#: Cells in which none is best, and what these say by the reason, or that no run finished.
 _NONE = "0.93"
+_NO_BEST, _NEVER = {OPEN: "open", ALL_SAME: "same"}, "never"
+
+
+class Best(NamedTuple):
+    """Which compared value of a flow is first at each place of two axes of a sweep, which its
+    summary `apart` separates.
+    """
+
+    apart: Summary
+    x: str
+    y: str
+    flow: str
+    firsts: Sequence[First]
+
+    def values_at(self, one: First) -> tuple[str, str]:
+        """The values of both axes of a combination."""
+        keys = [key for key in self.apart.asked.axes if key in (self.x, self.y)]
+        return one.point[keys.index(self.x)], one.point[keys.index(self.y)]
+
+    @property
+    def order(self) -> dict[str, str]:
+        """The compared values by their names, in the order of the axis."""
+        axes, compared = self.apart.asked.axes, str(self.apart.asked.compare)
+        return {shown_value(one): one for one in axes[compared]}
+
+    def is_clear(self, one: First) -> bool:
+        """Whether the first value is clearly best: by one pair of runs none is."""
+        return one.is_clear and self.apart.has_intervals
+
+
+def bests_of(summary: Summary, x: str, y: str) -> list[Best]:
+    """Return which value is first at each place of two axes, for each flow of which that is known
+    anywhere. Other axes are pooled.
+    """
+    apart = summary.separated([x, y])
+    return [
+        Best(apart, x, y, flow, firsts)
+        for flow, firsts in firsts_of(apart).items()
+        if any(one.best for one in firsts)
+    ]
 
 
 def best_figure(
-    summary: Summary,
-    x: str,
-    y: str,
-    *,
-    flow: str | None = None,
-    title: str | None = None,
-    size: Size | None = None,
-    remark: str = "",
-) -> Figure | None:
-    """Return a map of which compared value is best at each place of two axes of a sweep, and of its
-    median, with a `remark` above it; None if that is nowhere known. Other axes are pooled.
+    best: Best, *, title: str | None = None, size: Size | None = None, remark: str = ""
+) -> Figure:
+    """Return a map of which value is best at each place, and of its median, with a `remark` above
+    it.
     """
-    apart = summary.separated([x, y])
-    firsts = _firsts(apart, flow)
-    if not any(one.best for one in firsts):
-        return None
-    # The places of the axes in the points of combinations.
-    axes_of = summary.asked.axes
-    keys = [key for key in axes_of if key in (x, y)]
-    at = [keys.index(x), keys.index(y)]
+    axes_of, firsts, order = best.apart.asked.axes, best.firsts, best.order
+    at = [best.values_at(one) for one in firsts]
     # Values at which there is nothing to compare have no cells.
-    compared = [{one.point[place] for one in firsts} for place in at]
-    (columns, across, _), (rows, down, _) = sides = [
+    (columns, across, x_unit), (rows, down, y_unit) = [
         side_by_side([one for one in axes_of[key] if one in some], key)
-        for key, some in zip((x, y), compared, strict=True)
+        for key, some in zip((best.x, best.y), zip(*at, strict=True), strict=True)
     ]
-    places = [(columns[one.point[at[0]]], rows[one.point[at[1]]]) for one in firsts]
-    order = {shown_value(one): one for one in axes_of[str(summary.asked.compare)]}
+    places = [(columns[x], rows[y]) for x, y in at]
     names = [name for name in order if any(name == one.best[0] for one in firsts if one.best)]
     with style():
         from matplotlib.colors import to_rgb
@@ -99,31 +125,31 @@ def best_figure(
         for high_in in (usual, _SIZE_IN[1]):
             width, high = size_in(size, (_SIZE_IN[0], high_in))
             room_pt = (width - _BESIDE_IN) * 72, (high - _AROUND_IN) * 72
-            texts, letters, is_named = _texts(apart, firsts, cells, room_pt)
+            texts, letters, is_named = _texts(best, cells, room_pt)
             if letters is not None:
                 break
         figure = Figure(figsize=(width, high))
         panel = figure.subplots()
         panel.grid(False)
-        colours = dict(zip(order, _colours(summary, [*order]), strict=True))
+        colours = dict(zip(order, _colours(best), strict=True))
         white = min(between_pt(room / count) for room, count in zip(room_pt, cells, strict=True))
 
         def fill(place: tuple[int, int], how: Mapping[str, Any]) -> None:
             panel.add_patch(Rectangle((place[0] - 0.5, place[1] - 0.5), 1, 1, **how))
 
         for place, one, text in zip(places, firsts, texts, strict=True):
-            colour = to_rgb(_NONE)
+            colour: tuple[float, ...] = to_rgb(_NONE)
             if one.best:
-                share = _CLEAR if _is_clear(apart, one) else _PALE
-                colour = _lighter(to_rgb(colours[one.best[0]]), share)
+                colour = lighter(colours[one.best[0]], _CLEAR if best.is_clear(one) else _PALE)
             fill(place, {"facecolor": colour, "edgecolor": "white", "linewidth": white})
             if letters is not None:
                 how: Any = {"ha": "center", "va": "center", "fontsize": letters}
                 how["color"] = "white" if is_dark(colour) else "black"
                 written = panel.text(*place, text, **how)
                 written.set_parse_math(False)
+        taken = {*places}
         for place in product(range(len(across)), range(len(down))):
-            if place not in places:
+            if place not in taken:
                 fill(place, NOTHING)
         panel.set_xlim(-0.5, len(across) - 0.5)
         panel.set_ylim(-0.5, len(down) - 0.5)
@@ -131,82 +157,57 @@ def best_figure(
         label_axes(
             figure,
             panel,
-            place_title(column_name(x), sides[0][2], columns),
-            place_title(column_name(y), sides[1][2], rows),
+            place_title(column_name(best.x), x_unit, columns),
+            place_title(column_name(best.y), y_unit, rows),
             "",
             title=title,
             remark=remark,
             detail=_detail(
-                apart,
-                firsts,
+                best,
                 is_written=letters is not None,
                 is_named=is_named,
                 is_full=len(places) == math.prod(cells),
             ),
             x_refused="the cells of a map stand side by side",
         )
-        shades = {name: _lighter(to_rgb(colours[name]), _CLEAR) for name in names}
+        shades: Any = {name: lighter(colours[name], _CLEAR) for name in names}
         entries = {order[name]: Patch(facecolor=shade) for name, shade in shades.items()}
         legend(figure, entries, loc="outside upper center")
     return figure
 
 
-def _lighter(colour: tuple[float, float, float], share: float) -> tuple[float, float, float]:
-    """A mixture of white and so much of a colour."""
-    red, green, blue = (1 - share * (1 - one) for one in colour)
-    return red, green, blue
-
-
-def _firsts(apart: Summary, flow: str | None) -> list[First]:
-    """Which values are first in the combinations of a flow, by default of the first one."""
-    found = firsts_of(apart)
-    return found.get(next(iter(found), "") if flow is None else flow, [])
-
-
-def _is_clear(apart: Summary, one: First) -> bool:
-    """Whether the first value is clearly best: by one pair of runs none is."""
-    return one.is_clear and apart.has_intervals
-
-
-def _why(one: First) -> str:
-    """Why there is no best value, as a cell says it."""
-    return "open" if "open" in one.why else ("never" if "no run" in one.why else "same")
-
-
 def _texts(
-    apart: Summary, firsts: Sequence[First], cells: tuple[int, int], room_pt: tuple[float, float]
+    best: Best, cells: tuple[int, int], room_pt: tuple[float, float]
 ) -> tuple[list[str], float | None, bool]:
     """What the cells say, the size of the letters, and whether names are among them: the best value
     and its median, or where there is less room the median only; None without room for that.
     """
-    scale = unit_of(apart.metric)[1]
-    medians = [scale * one.median for one in firsts if math.isfinite(one.median)]
+    scale = unit_of(best.apart.metric)[1]
+    medians = [scale * one.median for one in best.firsts if math.isfinite(one.median)]
     digits = decimals(np.array(medians))
     short, long = [], []
-    for one in firsts:
+    for one in best.firsts:
         if not one.best:
-            short.append(_why(one))
+            short.append(_NO_BEST.get(one.why, _NEVER))
             long.append(short[-1])
             continue
         text = " of ".join(map(str, one.finished))
         if math.isfinite(one.median):
             text = number_words(scale * one.median, digits, signed=False)
+        around = "{}" if best.is_clear(one) else "({})"
         name, *same = one.best
         equal = f"\n= {same[0] if len(same) == 1 else f'{len(same)} others'}" if same else ""
-        for texts, named in ((short, "*" * bool(same)), (long, "")):
-            cell = f"{text}{named}"
-            texts.append(cell if _is_clear(apart, one) else f"({cell})")
-        long[-1] = f"{name}{equal}\n{long[-1]}"
+        short.append(around.format(text + "*" * bool(same)))
+        long.append(f"{name}{equal}\n{around.format(text)}")
     for texts in (long, short):
         if (letters := fitting_pt(texts, cells, room_pt)) is not None:
             return texts, letters, texts is long
     return short, None, False
 
 
-def _detail(
-    apart: Summary, firsts: Sequence[First], *, is_written: bool, is_named: bool, is_full: bool
-) -> str:
+def _detail(best: Best, *, is_written: bool, is_named: bool, is_full: bool) -> str:
     """What the cells are, and their marks."""
+    apart, firsts = best.apart, best.firsts
     unit, of = unit_of(apart.metric)[0], column_name(str(apart.asked.compare))
     measured = labelled(column_name(apart.metric))
     words = [f"{measured}: best {within_text(labelled(of))} by pairs of runs"]
@@ -227,35 +228,33 @@ def _detail(
             words.append(f"{few}: so many runs finished, too few for a median")
     if not is_full:
         words.append("hatched: nothing to compare")
-    whys = {_why(one): one.why for one in firsts if not one.best}
+    whys = {_NO_BEST.get(one.why, _NEVER): one.why for one in firsts if not one.best}
     words += [f"{name if is_written else 'grey'}: {why}" for name, why in whys.items()]
     return "; ".join(words)
 
 
-def best_rows(summary: Summary, x: str, y: str, *, flow: str | None = None) -> list[list[object]]:
+def best_rows(best: Best) -> list[list[object]]:
     """Return the cells of the map as a head and rows: the place, the best values, those that are
     not clearly apart from them, their median in the unit of the metric, and the runs that finished.
     """
-    others = [key for key in summary.asked.axes if key in (x, y)]
     # A table has the values themselves.
-    names = {shown_value(one): one for one in summary.asked.axes[str(summary.asked.compare)]}
-    rows: list[list[object]] = [[x, y, "best", "near", "median", "finished", "runs"]]
-    for one in _firsts(summary.separated([x, y]), flow):
-        place = (one.point[others.index(x)], one.point[others.index(y)])
+    names = best.order
+    rows: list[list[object]] = [[best.x, best.y, "best", "near", "median", "finished", "runs"]]
+    for one in best.firsts:
         is_known = bool(one.best) and math.isfinite(one.median)
         median = one.median if is_known else ""
         done = one.finished if one.best else ("", "")
-        best, near = ("; ".join(names[name] for name in some) for some in (one.best, one.near))
-        rows.append([*place, best, near, median, *done])
+        values, near = ("; ".join(names[name] for name in some) for some in (one.best, one.near))
+        rows.append([*best.values_at(one), values, near, median, *done])
     return rows
 
 
-def _colours(summary: Summary, names: list[str]) -> list[str]:
+def _colours(best: Best) -> list[str]:
     """The colours that the values have in other figures."""
     from midflight.plot.common.line_looks import line_looks
 
-    key = str(summary.asked.compare)
-    looks = line_looks([key], [[one] for one in summary.asked.axes[key]], names)
+    key = str(best.apart.asked.compare)
+    looks = line_looks([key], [[one] for one in best.apart.asked.axes[key]], [*best.order])
     return [str(look.colour) for look, _ in looks]
 
 
@@ -285,8 +284,7 @@ def plot_best(
     rows: list[list[object]] = []
 
     def draw() -> Figure:
-        how: Any = {"metric": metric, "where": where, "title": title, "size": size}
-        figure, cells, _ = best_of(source, x, y, **how)
+        figure, cells, _ = best_of(source, x, y, metric, where, title=title, size=size)
         rows.extend(cells)
         return figure
 
@@ -296,15 +294,15 @@ def plot_best(
 
 def best_of(
     source: TableSource,
-    x: str | None = None,
-    y: str | None = None,
-    *,
-    metric: str | None = None,
-    where: Mapping[str, str | Sequence[str]] | None = None,
-    title: str | None = None,
-    size: Size | None = None,
+    x: str | None,
+    y: str | None,
+    metric: str | None,
+    where: Mapping[str, str | Sequence[str]] | None,
+    **look: Any,
 ) -> tuple[Figure, list[list[object]], tuple[str, str]]:
-    """Return the map of what is best, its cells as rows, and its sides."""
+    """Return the map of what is best, with the `look` of `best_figure`, its cells as rows, and its
+    sides, by the arguments of `plot_best`.
+    """
     from midflight.plot.common.plain import usual_of_folder
     from midflight.plot.usual import settled_sides
     from midflight.sweep import Sweep
@@ -345,11 +343,11 @@ def best_of(
     if not (asked.compare and has_sides and direction_of(made.metric).sign):
         raise refused
     with usual_of_folder(folder, made.which_handoff):
-        remark = kept_words({}, {x, y}, kept)
-        figure = best_figure(made, x, y, flow=flow, title=title, size=size, remark=remark)
-        if figure is None:
+        best = next((one for one in bests_of(made, x, y) if one.flow == flow), None)
+        if best is None:
             raise refused
-        return figure, best_rows(made, x, y, flow=flow), (x, y)
+        figure = best_figure(best, remark=kept_words({}, {x, y}, kept), **look)
+        return figure, best_rows(best), (x, y)
 
 
 def _kept(

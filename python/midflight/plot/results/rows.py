@@ -8,7 +8,7 @@ many flows these are.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from midflight.listing import joined
@@ -279,19 +279,23 @@ def measured_rows(columns: Columns, rows: Sequence[int], measured: str) -> list[
     of an application count if there are no others.
     """
     of = WORKLOAD_OF.get(measured)
-    if "entry" in columns and "flow" in columns:
-        flows = [(columns["flow"][row], columns["entry"][row]) for row in rows]
-        # There are many rows of few flows.
-        asks = {one: is_requests({"flow": one[0], "entry": one[1]}) for one in {*flows}}
-        rows = [row for row, flow in zip(rows, flows, strict=True) if not asks[flow]] or rows
+    rows = _without(columns, rows, is_requests) or list(rows)
     if of is None or "workload" not in columns:
-        return list(rows)
-    rows = [row for row in rows if text_of(columns["workload"][row]) == of]
+        return rows
+    own = [row for row in rows if text_of(columns["workload"][row]) == of]
+    return _without(columns, own, is_further_connection)
+
+
+def _without(
+    columns: Columns, rows: Sequence[int], is_such: Callable[[Mapping[str, Any]], bool]
+) -> list[int]:
+    """The rows that are not of such flows; of a table without entries all."""
     if "entry" not in columns or "flow" not in columns:
         return list(rows)
-    each = {(columns["flow"][row], columns["entry"][row]) for row in rows}
-    others = {one for one in each if is_further_connection({"flow": one[0], "entry": one[1]})}
-    return [row for row in rows if (columns["flow"][row], columns["entry"][row]) not in others]
+    flows = [(columns["flow"][row], columns["entry"][row]) for row in rows]
+    # There are many rows of few flows.
+    are_such = {one: is_such({"flow": one[0], "entry": one[1]}) for one in {*flows}}
+    return [row for row, flow in zip(rows, flows, strict=True) if not are_such[flow]]
 
 
 def measured_flows(columns: Columns, measured: str, kept: Mapping[str, Sequence[str]]) -> list[str]:
