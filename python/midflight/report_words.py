@@ -12,7 +12,7 @@ from midflight.run_tables import count_cell, counted, rate_cell
 if TYPE_CHECKING:
     from midflight.run_tables import Means
 
-__all__ = ["SAME", "apart", "compared", "happened", "late_words", "missed_words", "unfinished"]
+__all__ = ["SAME", "apart", "compared", "happened", "late_words", "lost_words", "unfinished"]
 
 #: A value this many times another one is called so, a smaller one by its share.
 _TIMES = 1.5
@@ -199,7 +199,7 @@ def _call(found: Means) -> str:
     if not made:
         return ""
     usual, longest = (found[f"frame_delay_{name}_ns"].value for name in ("median", "max"))
-    gone = f", and {missed_words(lost)}" if lost else ""
+    gone = f", and {lost_words(lost)}" if lost else ""
     delays = (
         ""
         if usual is None or longest is None
@@ -216,9 +216,9 @@ def late_words(late: float, made: float) -> str:
     return f"{count_words(late)} of {count_words(made)} frames ({late / made:.1%}) were late"
 
 
-def missed_words(lost: float) -> str:
+def lost_words(lost: float) -> str:
     """Return how many frames were not read, although their deadline passed."""
-    return f"{count_words(lost)} {'was' if lost == 1 else 'were'} missed (not read)"
+    return f"{count_words(lost)} {'was' if lost == 1 else 'were'} lost (not read)"
 
 
 _OF_WORKLOADS = {"web": _web, "video": _video, "call": _call}
@@ -227,7 +227,7 @@ _OF_WORKLOADS = {"web": _web, "video": _video, "call": _call}
 #: What is compared of applications whose flows end at the same time, and what it is called.
 _LEAST: Mapping[str, tuple[str, str, Callable[[float], str]]] = {
     "video": ("rebuffer_ns", "the video stood still", to_ms),
-    "call": ("frames_late", "late frames", count_words),
+    "call": ("frames_missed", "late or lost frames", count_words),
 }
 
 

@@ -21,7 +21,7 @@ from midflight.remark import remarks_of
 from midflight.report import check_page, environment
 from midflight.report_figures import figures, means_ns, over_time
 from midflight.report_reasons import reasons_of
-from midflight.report_words import apart, happened, late_words, missed_words, unfinished
+from midflight.report_words import apart, happened, late_words, lost_words, unfinished
 from midflight.report_words import compared as compared_words
 from midflight.run_tables import RunSummary, is_requests, measures_of, rows, stacks_of
 from midflight.simulated import simulated_words
@@ -470,7 +470,7 @@ def late_lines(outcomes: Sequence[Outcome], runs: Sequence[WatchedRun]) -> list[
                 f"{late_words(len(late), of)}, made from {late[0]:.3f} s to {late[-1]:.3f} s; "
                 f"the longest delay is {found.took_s.max():.3f} s"
             )
-        said += [missed_words(len(found.lost_s))] if len(found.lost_s) else []
+        said += [lost_words(len(found.lost_s))] if len(found.lost_s) else []
         whose = f"of flow `{flow.flow}` " if len({one.flow for _, one in flows}) > 1 else ""
         whose += f"with {labelled(flow.label)}, " if len(runs) > 1 else ""
         first = "in the first run, " if several else ""

@@ -68,7 +68,7 @@ WORKLOAD_OF: Mapping[str, str] = {
 
 
 #: The measure of a workload that a handoff changes most, where it is not the first one.
-_MAIN: Mapping[str, str] = {"call": "frames_late", "video": "rebuffer_ns"}
+_MAIN: Mapping[str, str] = {"call": "frames_missed", "video": "rebuffer_ns"}
 
 
 def _of_workloads() -> dict[str, tuple[str, float]]:

@@ -192,7 +192,7 @@ def test_values_that_hardly_differ_are_the_same() -> None:
 
 def test_calls_and_videos_are_compared_by_what_their_users_get() -> None:
     for name, what in (
-        ("call-handoff", "late frames: "),
+        ("call-handoff", "late or lost frames: "),
         ("video-tunnel", "the video stood still: "),
     ):
         found = outcomes_of(Scenario.read(name).plan(), ["sack", "bbr-linux"])
@@ -200,7 +200,7 @@ def test_calls_and_videos_are_compared_by_what_their_users_get() -> None:
         flows = {key: RunSummary.of(one).flows[flow] for key, one in found.items()}
         said = compared(flows, ["", ""], is_one_run=False)
         assert said.startswith(what)
-        key = "frames_late" if flow == "call" else "rebuffer_ns"
+        key = "frames_missed" if flow == "call" else "rebuffer_ns"
         best = min(found, key=lambda one: found[one].flows.column(key)[0] or 0)
         assert f"with {best}, the least; " in said
 

@@ -80,7 +80,7 @@ def test_a_sweep_summarises_the_load_time(page: Path) -> None:
 
 @pytest.mark.parametrize(
     ("starter", "measure"),
-    [("web-page", "load_ns"), ("video-tunnel", "startup_ns"), ("call-handoff", "frames_late")],
+    [("web-page", "load_ns"), ("video-tunnel", "startup_ns"), ("call-handoff", "frames_missed")],
 )
 @pytest.mark.parametrize("stack", ["midflight", "quinn"])
 def test_starters_measure_something(starter: str, measure: str, stack: str) -> None:
@@ -218,8 +218,8 @@ def test_a_sweep_names_the_metrics_of_other_workloads(tmp_path: Path) -> None:
     (tmp_path / "apps.toml").write_text(APPS)
     words = ["sweep", "apps.toml", "--axis", "handoffs.0.gap=0.2s,2s", "--out", "out"]
     text = midflight(*words, cwd=tmp_path).stdout
-    assert "--metric rebuffer_ns or frames_late" in text
-    for only, metric in (("talk", "frames_late"), ("movie", "rebuffer_ns")):
+    assert "--metric rebuffer_ns or frames_missed" in text
+    for only, metric in (("talk", "frames_missed"), ("movie", "rebuffer_ns")):
         scenario = re.sub(rf"\[flows\.(?!{only})\w+\]\n(?:\w+ = .*\n)+", "", APPS)
         (tmp_path / f"{only}.toml").write_text(scenario)
         words = ["sweep", f"{only}.toml", "--axis", "handoffs.0.gap=0.2s,2s"]

@@ -70,4 +70,4 @@ pub use watch::{
 };
 
 /// Changes whenever the digest of a run may change.
-pub const MODEL_VERSION: &str = "22";
+pub const MODEL_VERSION: &str = "23";

@@ -172,6 +172,12 @@ impl Workload for Call {
                 summary: "frames that were made",
             },
             Measure {
+                name: "frames_missed",
+                short: "missed",
+                unit: Unit::Count,
+                summary: "frames that were not read by their deadline: late and lost ones",
+            },
+            Measure {
                 name: "frames_late",
                 short: "late",
                 unit: Unit::Count,
@@ -222,6 +228,7 @@ impl Workload for Call {
         let lost = (0..self.made).filter(is_lost).count();
         Measured(vec![
             Some(self.made.into()),
+            Some((late + lost) as u64),
             Some(late as u64),
             Some(lost as u64),
             quantile(&took, 0.5),
@@ -254,8 +261,8 @@ mod tests {
         assert_eq!((call.wakes(), actions.messages.len()), (None, 3));
         call.on_message(at(160), actions.messages[0], &mut Actions::default());
         call.on_message(at(201), actions.messages[1], &mut Actions::default());
-        let measured = |now| call.measured(now).0[..3].to_vec();
-        assert_eq!(measured(at(240)), [Some(3), Some(1), Some(0)]);
-        assert_eq!(measured(at(241)), [Some(3), Some(1), Some(1)]);
+        let measured = |now| call.measured(now).0[..4].to_vec();
+        assert_eq!(measured(at(240)), [Some(3), Some(1), Some(1), Some(0)]);
+        assert_eq!(measured(at(241)), [Some(3), Some(2), Some(1), Some(1)]);
     }
 }

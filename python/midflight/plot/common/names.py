@@ -74,6 +74,7 @@ _COLUMNS: Mapping[str, str] = {
     "switches": "Switches of the rate",
     "played_ns": "Media played",
     "frames": "Frames made",
+    "frames_missed": "Frames late or lost",
     "frames_late": "Frames late",
     "frames_lost": "Frames lost",
     "frame_delay_median_ns": "Median delay of a frame",
