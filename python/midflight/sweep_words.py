@@ -33,7 +33,8 @@ __all__ = [
 
 #: Metrics of which less is faster, and others of which less, or more, is better.
 _FASTER = {"duration_ns", "delivered_ns", "load_ns", "first_new_ns", "all_new_ns"}
-_LESS = {"timeouts", "spurious_timeouts", "rebuffers", "frames_missed", "frames_late", "frames_lost"}
+_LESS = {"timeouts", "spurious_timeouts", "rebuffers"}
+_LESS |= {"frames_missed", "frames_late", "frames_lost"}
 _MORE = {"goodput_bps", "objects_done", "mean_rate_bps", "played_ns"}
 
 
