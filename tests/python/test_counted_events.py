@@ -93,7 +93,9 @@ def test_what_the_text_above_tells_does_not_stand_beside_rows(width: float, capt
 
 def test_timeouts_before_the_first_data_arrive_are_shown() -> None:
     flow: Any = SimpleNamespace(
-        times=lambda _: np.array([1, 5, 9]) * 10**9, details=lambda _: ["", "", ""]
+        times=lambda _: np.array([1, 5, 9]) * 10**9,
+        details=lambda _: ["", "", ""],
+        undone=np.empty(0, np.int64),
     )
     line = Curve("a", "steps", np.array([3.0, 6.0]), np.array([10.0, 20.0]))
     (found,) = timeouts(flow, line, (0.0, 8.0), alone=True)

@@ -15,7 +15,7 @@ from midflight.cli import main
 from midflight.plot import plot_page
 from midflight.plot.common.style import SERIES
 from midflight.plot.over_time.history import histories
-from midflight.plot.over_time.marks import EVENTS, GROUPS, STALL
+from midflight.plot.over_time.marks import EVENTS, GROUPS, LASTING_WORDS
 from midflight.plot.over_time.watched import panels_of, watch
 from pages import Page, data_of, legend, opened_browser, unpacked
 
@@ -58,12 +58,12 @@ def test_every_event_of_figures_has_a_shape(browser: Browser, tmp_path: Path) ->
     page = Page(browser, plot_page("wifi-to-lte", tmp_path / "a.html"))
     shapes = page.run("Events.SHAPES")
     of_packets = [*GROUPS["losses"], *GROUPS["ecn"]]
-    of_times = ["timeout", "spurious", "stalled"]
+    of_times = ["timeout", "spurious", "undone", "request_timeout", "stalled", "unheard"]
     assert list(shapes) == [*of_packets, *of_times]
     assert len({shapes[one] for one in of_packets}) == len(of_packets)
     assert not {*shapes.values()} & {*page.run("Shapes.ofLooks")}
     assert page.run("Events.LOSSES") == list(GROUPS["losses"])
-    words = {kind: event.label for kind, event in EVENTS.items()} | {"stalled": STALL}
+    words = {kind: event.label for kind, event in EVENTS.items()} | LASTING_WORDS
     data = data_of((tmp_path / "a.html").read_text())
     assert {kind: label for kind, (label, _) in data["events"].items()} == words
 

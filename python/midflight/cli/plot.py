@@ -267,8 +267,8 @@ def plot(
         typer.Option(
             metavar="KINDS",
             help="For panels over time: marks only these events, one or several of "
-            "retransmissions, losses, acks (lost ones), ecn, timeouts; or none.  [default: all but "
-            "acks]",
+            "retransmissions, losses, acks (lost ones), ecn, timeouts, requests (their losses and "
+            "timeouts); or none.  [default: all but acks]",
         ),
     ] = None,
     bands: Annotated[

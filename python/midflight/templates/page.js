@@ -50,7 +50,9 @@ const runs = data.runs.map((raw, number) => {
   run.events = Object.fromEntries(Object.entries(raw.events).map(([kind, times]) => [kind, unpack(times)]));
   const timeouts = isSpurious => Float64Array.from(run.timeouts.filter(n => (n[3] === "spurious") === isSpurious), n => n[0]);
   run.silent = raw.silent;
-  Object.assign(run.events, { timeout: timeouts(false), spurious: timeouts(true), stalled: Float64Array.from(run.silent, one => one[0]) });
+  run.lasting = { stalled: raw.silent, unheard: raw.unheard };
+  Object.assign(run.events, { timeout: timeouts(false), spurious: timeouts(true) });
+  for (const kind of Events.LASTING) run.events[kind] = Float64Array.from(run.lasting[kind], one => one[0]);
   return run;
 });
 const queues = data.queues.map(({ path, line, label, look, packets, least, most, every, used }) => {
@@ -414,7 +416,7 @@ function describe(thing) {
   const { run, kind, i } = thing;
   if (OF_PANELS.has(kind)) return Panels.describe(thing);
   if (kind === "handover" || kind === "link") return Band.describe(thing);
-  if (kind === "event" && thing.of === "stalled") return [`${words.stalled} ${Data.aside(run.label)}`, ...run.silent[i].map((time, end) => `${end ? "until" : "from"} ${seconds(time)}`)];
+  if (kind === "event" && Events.LASTING.includes(thing.of)) return [`${words[thing.of]} ${Data.aside(run.label)}`, ...run.lasting[thing.of][i].map((time, end) => `${end ? "until" : "from"} ${seconds(time)}`)];
   if (kind === "event") return [`${words[thing.of]} ${Data.aside(run.label)}`, `at ${seconds(run.events[thing.of][i])}`, ...Below.values(run.events[thing.of][i])];
   if (kind === "marked") return [`Segment ${run.marked.v[i]}, ${words.marked} ${Data.aside(run.label)}`, `at ${seconds(run.marked.t[i])}`];
   if (kind === "value") return [`At ${seconds(thing.time)}`, ...Below.values(thing.time)];

@@ -1,8 +1,10 @@
 "use strict";
 /** What happens to packets, and timeouts, with the marks that they have in figures (`EVENTS` of midflight/plot/over_time/marks.py). */
 const Events = (() => {
-const LOSSES = ["full", "broken", "radio", "node", "early"], TIMEOUTS = ["timeout", "spurious"];
-const SHAPES = { full: "cross", broken: "slashes", radio: "asterisk", node: "fork", early: "wye", marked: "plus", timeout: "down", spurious: "down", stalled: "span" };
+const LOSSES = ["full", "broken", "radio", "node", "early"], TIMEOUTS = ["timeout", "spurious"], AT_TIMEOUTS = [...TIMEOUTS, "undone"];
+/** Times that are lines with ends, and what a panel of an application has of its requests. */
+const LASTING = ["stalled", "unheard"], OF_REQUESTS = ["unheard", "request_timeout"];
+const SHAPES = { full: "cross", broken: "slashes", radio: "asterisk", node: "fork", early: "wye", marked: "plus", timeout: "down", spurious: "down", undone: "caret", request_timeout: "lidded", stalled: "span", unheard: "gaps" };
 const CAUSES = { queue: "full", break: "broken", radio: "radio", early: "early", node: "node" };
 
 /** The kind of a loss, of a text that ends with its cause (`lost lte queue`). */
@@ -27,13 +29,14 @@ function rows(runs, kinds, order) {
 }
 const heightOf = (rows, height) => rows.length ? Math.min(HIGHEST, SHARE * height / rows.length) : 0;
 
-/** Draws the times in which nothing arrives, as lines with ends. */
-function spans(at, run, y) {
+/** Draws times in which nothing, or no request, arrives, as lines with ends. */
+function spans(at, run, kind, y) {
   const { g, X, view } = at;
   g.lineWidth = 1; g.beginPath();
-  for (const [from, until] of run.silent) {
+  for (const [from, until] of run.lasting[kind]) {
     if (until < view.t0 || from > view.t1) continue;
-    g.moveTo(X(from), y); g.lineTo(X(until), y);
+    g.setLineDash(kind === "unheard" ? [4, 2.5] : []);
+    g.moveTo(X(from), y); g.lineTo(X(until), y); g.stroke(); g.setLineDash([]); g.beginPath();
     for (const x of [X(from), X(until)]) { g.moveTo(x, y - 3); g.lineTo(x, y + 3); }
   }
   g.stroke(); g.lineWidth = 1.4;
@@ -45,7 +48,7 @@ function draw(at, rows, top, height) {
   rows.forEach(({ run, kinds }, place) => {
     g.strokeStyle = at.colour(run); g.lineWidth = 1.4;
     for (const kind of kinds) {
-      if (kind === "stalled") { spans(at, run, top + height * (place + .5)); continue; }
+      if (LASTING.includes(kind)) { spans(at, run, kind, top + height * (place + .5)); continue; }
       const times = run.events[kind], to = at.upper(times, view.t1);
       g.fillStyle = kind === "spurious" ? css.back : at.colour(run);
       g.beginPath();
@@ -55,7 +58,7 @@ function draw(at, rows, top, height) {
         if (x - last < LEAST_APART) continue;
         at.trace(SHAPES[kind], last = x, top + height * (place + .5), size);
       }
-      if (TIMEOUTS.includes(kind)) g.fill();
+      if (TIMEOUTS.includes(kind) || kind === "request_timeout") g.fill();
       g.stroke();
     }
   });
@@ -66,8 +69,8 @@ function near(at, rows, top, height, x, y, least) {
   rows.forEach(({ run, kinds }, place) => {
     const dy = top + height * (place + .5) - y;
     for (const of of kinds) {
-      if (of === "stalled") {
-        run.silent.forEach(([from, until], i) => {
+      if (LASTING.includes(of)) {
+        run.lasting[of].forEach(([from, until], i) => {
           const far = Math.hypot(Math.max(0, at.X(from) - x, x - at.X(until)), dy);
           // A timeout in it is nearer.
           if (far + 2 < least) { least = far + 2; best = { run, kind: "event", of, i, y: dy + y, below: true }; }
@@ -84,5 +87,5 @@ function near(at, rows, top, height, x, y, least) {
   return best;
 }
 
-return { LOSSES, TIMEOUTS, SHAPES, lossOf, lost, rows, heightOf, draw, near };
+return { LOSSES, TIMEOUTS, AT_TIMEOUTS, LASTING, OF_REQUESTS, SHAPES, lossOf, lost, rows, heightOf, draw, near };
 })();

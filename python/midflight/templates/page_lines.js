@@ -151,7 +151,7 @@ function interval(at) {
 const KINDS = {
   window: {
     has: run => run.cwnd.t.length > 0, log: true,
-    rows: Events.TIMEOUTS,
+    rows: Events.AT_TIMEOUTS,
     axis: (at, runs) => axis(at, "cwnd (segments)", 4, runs.flatMap(run => isAlone(at) ? [run.cwnd, run.flight] : [run.cwnd])),
     draw(at, run, yOf) {
       const { g } = at;
@@ -170,7 +170,7 @@ const KINDS = {
   },
   pipe: {
     has: run => run.pipe.t.length > 0, log: true,
-    rows: Events.TIMEOUTS,
+    rows: Events.AT_TIMEOUTS,
     axis: (at, runs) => axis(at, "pipe (segments)", 4, runs.map(run => run.pipe)),
     draw: (at, run, yOf) => own(at, run, run.pipe, yOf),
     marks: [["line", "segments that the sender takes to be in the network"]],
@@ -242,7 +242,7 @@ const KINDS = {
       }
       own(at, run, throughput(at, run), yOf, at.edgesOf(run, interval(at)).at(-1));
     },
-    rows: ["stalled", ...Events.TIMEOUTS],
+    rows: ["stalled", ...Events.AT_TIMEOUTS, ...Events.OF_REQUESTS],
     marks: [["line", "arrivals"], ["band", "rate of the link in use", run => !run.path.isOwnRate], ["made", "rate of the link in use", run => run.path.isOwnRate]],
     tell(at, run, time) {
       const { t, v } = throughput(at, run), k = at.upper(t, time) - 1;
@@ -255,7 +255,7 @@ const KINDS = {
   queue: {
     has: () => true, log: true,
     axis: (at, runs) => axis(at, `queue (packets), means of ${lasts(at, Math.max(...queues(at, runs).map(q => q.every)))} s`, 4, queues(at, runs).flatMap(q => levels(at, q).flatMap(({ t, v, most }) => [{ t, v }, { t, v: most }]))),
-    rows: [...Events.LOSSES, "marked", ...Events.TIMEOUTS],
+    rows: [...Events.LOSSES, "marked", ...Events.AT_TIMEOUTS],
     draw(at, run, yOf, isFirst) {
       const { g, X, view } = at, all = queues(at, at.withIt());
       for (const q of queues(at, [run])) {

@@ -55,7 +55,7 @@ const STANDS_STILL = "playback stands still (rebuffering)";
 /** What a panel of an application needs: which runs have it, its axis, how a run is drawn, and what is near a point. */
 const KINDS = {
   buffer: {
-    has: run => Boolean(run.buffer),
+    has: run => Boolean(run.buffer), rows: Events.OF_REQUESTS,
     axis: (at, runs) => ({ title: "video in the buffer (s)", most: Math.max(1, ...runs.map(run => highest(at, run.buffer))) }),
     draw(at, run, yOf, isFirst, isAlone, place, count) {
       stalls(at, run, place, count);
@@ -109,7 +109,7 @@ const KINDS = {
       ["cross", "not read (at the lower edge)", run => run.frames.lost.length], ["deadline", "deadline", run => run.frames.deadline]],
   },
   objects: {
-    has: run => Boolean(run.objects),
+    has: run => Boolean(run.objects), rows: [...Events.AT_TIMEOUTS, ...Events.OF_REQUESTS],
     axis(at, runs) {
       const count = 1 + Math.max(...runs.map(run => run.objects.number.reduce((a, b) => Math.max(a, b), 0)));
       return { title: "object of the page", most: count / 1.1, down: true };
@@ -129,7 +129,7 @@ const KINDS = {
     marks: [["bar", "object, from its request until it is read; number 0 is the document"], ["cross", "not read", run => run.objects.end.some(one => one < 0)]],
   },
   bitrate: {
-    has: run => Boolean(run.bitrate), log: true,
+    has: run => Boolean(run.bitrate), log: true, rows: Events.OF_REQUESTS,
     axis: (at, runs) => ({ title: "video bit rate (Mbit/s)", most: Math.max(...runs.map(run => highest(at, run.bitrate))),
       least: Math.min(...runs.map(run => run.bitrate.v.reduce((a, b) => Math.min(a, b)))) }),
     draw(at, run, yOf, isFirst, isAlone, place, count) {
@@ -225,7 +225,7 @@ function sample(mark, icon, shape) {
   if (mark === "hatch") return swatch(ink, ink);
   if (mark === "bar") return `<svg width="26" height="14" aria-hidden="true"><rect y="3" width="26" height="8" fill="${ink}"/></svg>`;
   if (mark === "link") return swatch(ink, "", .2);
-  const hollow = mark === "again" || mark === "spurious" || mark === "flag";
+  const hollow = mark === "again" || mark === "spurious" || mark === "undone" || mark === "flag";
   return icon({ shape, again: shape, ...Events.SHAPES }[mark] || mark, hollow ? "none" : ink, ink);
 }
 

@@ -11,13 +11,17 @@ const around = (count, far, turn = 0) => Array.from({ length: count }, (_, i) =>
 const box = (a, b) => [[-a, -b], [a, -b], [a, b], [-a, b]];
 const CORNERS = { square: box(.9, .9), left: around(3, () => 1.25, 3 / 4), right: around(3, () => 1.25, 1 / 4), diamond: around(4, () => 1.25), pentagon: around(5, () => 1.2),
   hexagon: around(6, () => 1.2, 1 / 12), star: around(10, i => i % 2 ? .55 : 1.3), dome: [[1, .8], [.9, -.03], [.55, -.64], [0, -.85], [-.55, -.64], [-.9, -.03], [-1, .8]].map(place => place.map(of => 1.1 * of)),
-  down: [[0, 1], [-1, -.8], [1, -.8]], up: [[0, -1], [-1, .8], [1, .8]], flag: [[-.7, 1.3], [-.7, -1.3], [1.1, -.5], [-.7, .3]] };
+  down: [[0, 1], [-1, -.8], [1, -.8]], up: [[0, -1], [-1, .8], [1, .8]], flag: [[-.7, 1.3], [-.7, -1.3], [1.1, -.5], [-.7, .3]],
+  // A timeout with a bar above it.
+  lidded: [[0, 1.1], [-.9, -.4], [.9, -.4], [0, 1.1], [0, -.4], [0, -1], [1.1, -1], [-1.1, -1], [0, -1], [0, -.4]] };
 
 // Shapes of strokes, by the ends of each.
 const rays = (count, turn = 0) => Array.from({ length: count }, (_, i) => (i / count + turn) * 2 * Math.PI).map(a => [0, 0, 1.15 * Math.sin(a), -1.15 * Math.cos(a)]);
 const STROKES = { cross: [[-1, -1, 1, 1], [-1, 1, 1, -1]], dash: [[-1.2, 0, 1.2, 0]], plus: [[-1.1, 0, 1.1, 0], [0, -1.1, 0, 1.1]],
   slashes: [[-1.1, 1.3, .1, -1.3], [-.1, 1.3, 1.1, -1.3]], asterisk: rays(6), wye: rays(3, .5), fork: rays(3), tick: [[0, -1.2, 0, 1.2]],
   probe: [[-1, -1, 1, -1], [1, -1, 1, 1], [1, 1, -1, 1], [-1, 1, -1, -1], [-1, 0, 1, 0]],
+  caret: [[-.9, .8, 0, -.9], [0, -.9, .9, .8]],
+  gaps: [[-1.4, 0, -.7, 0], [-.35, 0, .35, 0], [.7, 0, 1.4, 0], [-1.4, -.7, -1.4, .7], [1.4, -.7, 1.4, .7]],
   span: [[-1.4, 0, 1.4, 0], [-1.4, -.7, -1.4, .7], [1.4, -.7, 1.4, .7]] };
 
 /** Adds a shape around a point to the path of a canvas. */

@@ -14,6 +14,7 @@ from midflight.plot.over_time.applications import (
     bitrate_of,
     buffer_of,
     frames_of,
+    has_events,
     objects_of,
     stalls_of,
 )
@@ -30,6 +31,12 @@ from midflight.plot.over_time.curves import (
 )
 from midflight.plot.over_time.history import NS_PER_S, History
 from midflight.plot.over_time.marks import EVENTS, PLAYBACK, timeouts
+from midflight.plot.over_time.requests import (
+    in_order,
+    request_rows,
+    requests_of_line,
+    segments_at,
+)
 from midflight.plot.over_time.timed import Times, lines_of, unit_of
 
 __all__ = ["bitrate_panel", "buffer_panel", "frames_panel", "objects_panel"]
@@ -38,9 +45,11 @@ __all__ = ["bitrate_panel", "buffer_panel", "frames_panel", "objects_panel"]
 def _lines(
     runs: Sequence[WatchedRun], kind: str
 ) -> Iterator[tuple[WatchedRun, History, dict[str, Any]]]:
-    """The lines of flows with the workload that a kind of panel shows."""
+    """The lines of flows with the workload that a kind of panel shows: of the connections of a page
+    the first one, which has its events.
+    """
     for run, flow, how in each_line(runs):
-        if run.workload_of(flow) == OF_APPLICATIONS[kind]:
+        if run.workload_of(flow) == OF_APPLICATIONS[kind] and has_events(flow):
             yield run, flow, how
 
 
@@ -78,12 +87,13 @@ def bitrate_panel(
     del interval
     curves = []
     found = list(_lines(runs, "bitrate"))
-    for _, flow, how in found:
+    for run, flow, how in found:
         time, rate = bitrate_of(flow)
         if len(time) and time[-1] > window[0]:
             time, rate = held_in(time, rate, window, time[-1])
             curves.append(Curve(draw="steps", time_s=time, value=rate, **how))
         curves += _standstills(flow, how, window, alone=len(found) == 1)
+        curves += request_rows(run, flow, how, window, alone=len(found) == 1)
     return Panel("bitrate", "Video bit rate\n(Mbit/s)", "Mbit/s", curves)
 
 
@@ -94,7 +104,7 @@ def buffer_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interv
     del interval
     curves = []
     found = list(_lines(runs, "buffer"))
-    for _, flow, how in found:
+    for run, flow, how in found:
         time, value = buffer_of(flow)
         if not len(time):
             continue
@@ -108,6 +118,7 @@ def buffer_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interv
         line = np.array(corners).reshape(-1, 2)
         curves.append(Curve(draw="line", time_s=line[:, 0], value=line[:, 1], **how))
         curves += _standstills(flow, how, window, alone=len(found) == 1)
+        curves += request_rows(run, flow, how, window, alone=len(found) == 1)
     return Panel("buffer", "Video in the\nbuffer (s)", "s", curves, _stalls_words(curves))
 
 
@@ -186,12 +197,30 @@ def objects_panel(
         each = run.connections(flow) if len(numbers) else []
         over = _connections_of(ends, each)
         marks: dict[str, list[Curve]] = {}
+        alone = is_alone(runs)
+        of_requests = requests_of_line(run, flow, how, window, alone=alone) if len(numbers) else []
+        for requests, one in of_requests:
+            place = next(i for i, c in enumerate(each) if requests.flow == f"{c.flow}-requests")
+            is_own = over == place
+            ordered = np.flatnonzero(is_own)[np.argsort(begins[is_own], kind="stable")]
+            # As many segments as objects carry a request each.
+            carried = requests.values("rcv")
+            are_single = len(carried) > 0 and float(carried.max()) == len(ordered)
+            asked = segments_at(requests, one.time_s) if are_single else [np.nan] * len(one.time_s)
+            at = [
+                int(ordered[int(k)])
+                if 0 <= k < len(ordered)
+                else _waiting((begins <= t) & (t < until), is_own)
+                for t, k in zip(one.time_s, asked, strict=True)
+            ]
+            value = np.where(np.array(at) < 0, 0.0, numbers[at])
+            marks.setdefault(one.draw, []).append(replace(one, value=value, in_row=False))
         for place, connection in enumerate(each):
-            for one in timeouts(connection, line, window, alone=is_alone(runs)):
+            for one in timeouts(connection, line, window, alone=alone):
                 at = [_waiting((begins <= at) & (at < until), over == place) for at in one.time_s]
                 value = np.where(np.array(at) < 0, one.value, numbers[at])
                 marks.setdefault(one.draw, []).append(replace(one, value=value, in_row=False))
-        curves += [_joined(those) for those in marks.values()]
+        curves += [in_order(those) for those in marks.values()]
     said = next(iter(said_of.values())) if len(said_of) == 1 else ""
     detail = "; ".join(filter(None, ("bars: request until read", said)))
     return Panel("objects", "Object", "number", curves, detail, said_of=said_of)
@@ -216,15 +245,6 @@ def _waiting(is_under_way: NDArray[np.bool_], is_own: NDArray[np.bool_]) -> int:
         if those.any():
             return int(those.argmax())
     return -1
-
-
-def _joined(marks: Sequence[Curve]) -> Curve:
-    """Marks of the same kind and line as one curve, in the order of time."""
-    time, value = (
-        np.concatenate([getattr(one, name) for one in marks]) for name in ("time_s", "value")
-    )
-    order = np.argsort(time, kind="stable")
-    return replace(marks[0], time_s=time[order], value=value[order])
 
 
 def _page_words(flow: History, ends: Values) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from midflight.plot.over_time.curves import Curve, Draw, Panel, Values
-from midflight.plot.over_time.marks import EVENTS, GROUPS, STALL, TIMEOUTS
+from midflight.plot.over_time.marks import AT_TIMEOUTS, EVENTS, GROUPS, STALL, TIMEOUTS
 from midflight.plot.over_time.room import PANEL_IN, Room
 
 __all__ = ["MOST_ROWS", "spurious_words", "with_room", "without_many", "without_overlaps"]
@@ -27,6 +27,7 @@ _OF_ROWS: Mapping[Sequence[Draw], str] = {
     ("late",): "late frames",
     ("unread",): "frames not read",
     ("stalled",): "stalls of playback",
+    ("request_timeout",): "timeouts of requests",
 }
 #: Of several lines those of a sequence are not marked if one of them has more of these marks that
 #: can be told apart: they would hide the lines.
@@ -53,14 +54,15 @@ def without_overlaps(panel: Panel, room: Room) -> Panel:
         if one.draw in EVENTS and (one.in_row or is_sequence):
             # Those of a burst in a sequence would be a blob at which neither lines nor marks are
             # seen.
-            is_timeout = one.in_row and one.draw in TIMEOUTS
+            is_timeout = one.in_row and one.draw in AT_TIMEOUTS
             least = _APART * EVENTS[one.draw].size
             if is_alone and not one.in_row:
                 # Below each other they are seen, too.
                 kept = _apart_both(one.time_s, one.value, least * room.point_s, least * point)
             else:
                 kept = _apart(one.time_s, least * room.point_s)
-            is_counted = one.in_row and (not is_timeout or are_crowded)
+            # The others at timeouts are named by the legend alone.
+            is_counted = one.in_row and (not is_timeout or (are_crowded and one.draw in TIMEOUTS))
             count = len(one.time_s) if is_counted else 0
             each = np.diff([*kept, len(one.time_s)]) if one.in_row else None
             some: Any = {"time_s": one.time_s[kept], "value": one.value[kept]}

@@ -68,7 +68,10 @@ Draw = Literal[
     "marked",
     "timeout",
     "spurious",
+    "undone",
+    "request_timeout",
     "stalled",
+    "unheard",
     "acks",
 ]
 
@@ -200,6 +203,7 @@ class WatchedRun:
         default_factory=dict, init=False, repr=False
     )
     _connections: dict[str, list[History]] = field(default_factory=dict, init=False, repr=False)
+    _requests: dict[str, list[History]] = field(default_factory=dict, init=False, repr=False)
     _rows: dict[bool, dict[int, NDArray[np.int64]]] = field(
         default_factory=dict, init=False, repr=False
     )
@@ -288,20 +292,42 @@ class WatchedRun:
         events; those of the flow itself if it has one.
         """
         if flow.flow not in self._connections:
-            page = flow.flow.removesuffix("-c0")
-            there = {one["name"] for one in self.setup.flows}
-            each = (f"{page}-c{number}" for number in range(len(there)))
-            names = [one for one in each if one in there] if page != flow.flow else [flow.flow]
-            self._connections[flow.flow] = [
-                History(
-                    flow.label,
-                    self.setup.trace(flow=name, only=["rto", "rcv"]),
-                    self.moments,
-                    flow=name,
-                )
-                for name in names
-            ]
+            names = self._connections_of(flow)
+            self._connections[flow.flow] = self._told(flow, names, ["rto", "rcv"])
         return self._connections[flow.flow]
+
+    def requests(self, flow: History) -> list[History]:
+        """Return the losses, timeouts and arrivals of the flows that carry the requests of a page
+        or a video, one for each connection; none of a flow without such a one.
+        """
+        if flow.flow not in self._requests:
+            there = {one["name"] for one in self.setup.flows}
+            names = [f"{one}-requests" for one in self._connections_of(flow)]
+            names = [one for one in names if self.workload_of(flow) and one in there]
+            self._requests[flow.flow] = self._told(flow, names, ["rto", "drop", "rcv"])
+        return self._requests[flow.flow]
+
+    def _connections_of(self, flow: History) -> list[str]:
+        """The names of the flows of all connections of a page, whose first one has its events; the
+        name of the flow itself if it has one.
+        """
+        page = flow.flow.removesuffix("-c0")
+        there = {one["name"] for one in self.setup.flows}
+        each = (f"{page}-c{number}" for number in range(len(there)))
+        return [one for one in each if one in there] if page != flow.flow else [flow.flow]
+
+    def _told(self, flow: History, names: Sequence[str], only: list[str]) -> list[History]:
+        """These events of flows of the application of a flow."""
+        return [
+            History(
+                flow.label,
+                self.setup.trace(flow=name, only=only),
+                self.moments,
+                flow=name,
+                setup=self.setup,
+            )
+            for name in names
+        ]
 
     def senders(self) -> Table:
         """Senders at intervals of the time shown."""

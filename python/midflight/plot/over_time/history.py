@@ -212,6 +212,7 @@ class History:
         senders: Callable[[], Table] | None = None,
         plain: str = "",
         usual: Mapping[str, str] | None = None,
+        setup: Setup | None = None,
     ) -> None:
         """Take a table of `Setup.trace`; `moments` are those of its scenario. Values of events that
         the table does not list are missing.
@@ -220,8 +221,10 @@ class History:
         name, `alone` whether it is the scenario's only flow. `senders` returns the states of the
         senders at intervals (`Setup.samples`), if needed. `plain` is the congestion control that a
         plain sender would have, if it is known and its name does not tell it. `usual` are labels of
-        parts of the label (`usual_of`).
+        parts of the label (`usual_of`). `setup` is the run, in which is looked for when the sender
+        undid timeouts, if any.
         """
+        self._setup = setup
         self.label, self.names, self.plain = label, names, plain
         self.usual: Mapping[str, str] = usual or {}
         self.flow, self.alone = flow, alone
@@ -358,6 +361,20 @@ class History:
         value = table.numpy("pipe")[rows].astype(np.float64)
         new = np.concatenate([[True], np.diff(value) != 0])[: len(value)]
         return Steps(table.numpy("time_ns")[rows][new], value[new])
+
+    @cached_property
+    def undone(self) -> Times:
+        """When the sender undid a timeout, as it took it for spurious. A trace does not list what
+        senders conclude, so the run is simulated once more if it has timeouts.
+        """
+        from midflight._core import Setup
+
+        # A run of a kernel has no conclusions.
+        if not isinstance(self._setup, Setup) or not len(self.rows("rto")):
+            return np.empty(0, np.int64)
+        events = self._setup.events(flow=self.flow, name="spurious")
+        found = [row[1] for row in events.rows() if row[4] == "timeout"]
+        return np.array(found, np.int64)
 
     @cached_property
     def lost(self) -> NDArray[np.int64]:

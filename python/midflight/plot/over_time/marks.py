@@ -19,11 +19,15 @@ from midflight.plot.over_time.history import NS_PER_S, History
 from midflight.refusal import refusal
 
 __all__ = [
+    "AT_TIMEOUTS",
     "EVENTS",
     "GROUPS",
+    "LASTING",
+    "LASTING_WORDS",
     "PLAYBACK",
     "STALL",
     "TIMEOUTS",
+    "UNHEARD",
     "Event",
     "check_marks",
     "marker_of",
@@ -51,6 +55,8 @@ EVENTS: Mapping[Draw, Event] = {
     "retransmissions": Event("retransmission", "^", 3.6, LIGHT),
     "timeout": Event("timeout", "v", 3.4, "black", 0, True),
     "spurious": Event("spurious timeout", "v", 3.4, "black", 0),
+    "undone": Event("timeout undone", "caret", 4.6, "black", 0),
+    "request_timeout": Event("timeout of a request", "lidded", 3.8, "black", 0, True),
     # A link that is down has no full queue.
     "full": Event("lost: queue full", "x", 2.8, "black", 1, sign="\u00d7", cause="to a full queue"),
     "broken": Event(
@@ -73,13 +79,21 @@ GROUPS: Mapping[str, Sequence[Draw]] = {
     "losses": ("full", "broken", "radio", "node", "early"),
     "acks": ("acks",),
     "ecn": ("marked",),
-    "timeouts": ("timeout", "spurious", "stalled"),
+    "timeouts": ("timeout", "spurious", "undone", "stalled"),
+    "requests": ("request_timeout", "unheard"),
 }
 TIMEOUTS: Sequence[Draw] = ("timeout", "spurious")
+#: What stands at timeouts, and the times around them, which are lines with ends.
+AT_TIMEOUTS: Sequence[Draw] = (*TIMEOUTS, "undone", "request_timeout")
+LASTING: Sequence[Draw] = ("stalled", "unheard")
 #: What the legend calls the time in which nothing arrives around timeouts.
 STALL = "nothing arrives"
 #: What it calls the stall of a video.
 PLAYBACK = "playback stands still"
+#: What it calls the time from the loss of a request until it arrives at the server.
+UNHEARD = "request lost, until it arrives"
+#: What it calls the times that lines with ends stand for.
+LASTING_WORDS: Mapping[Draw, str] = {"stalled": STALL, "unheard": UNHEARD}
 
 
 @cache
@@ -91,6 +105,13 @@ def marker_of(event: Event) -> Any:
         # As an axis with a part left out.
         ends = [(-0.75, -1.0), (0.05, 1.0), (-0.05, -1.0), (0.75, 1.0)]
         return Path(ends, [Path.MOVETO, Path.LINETO] * 2)
+    if event.marker == "caret":
+        return Path([(-0.8, -0.7), (0.0, 0.8), (0.8, -0.7)])
+    if event.marker == "lidded":
+        # A timeout with a bar above it.
+        corners = [(-0.8, 0.45), (0.8, 0.45), (0.0, -1.0), (-0.8, 0.45), (-1.0, 1.0), (1.0, 1.0)]
+        codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY, Path.MOVETO, Path.LINETO]
+        return Path(corners, codes)
     if event.marker == "asterisk":
         return (6, 2, 0)
     if event.marker == "barred":
@@ -122,18 +143,19 @@ def check_marks(kinds: Sequence[str] | None) -> list[str] | None:
 def timeouts(
     flow: History, line: Curve, window: tuple[float, float], *, alone: bool
 ) -> list[Curve]:
-    """The timeouts of a flow in a window of time, in seconds, with the value of its line then, or
-    the nearest one that it has: data may be lost before any arrive. A single line needs no colour
-    to tell whose they are.
+    """The timeouts of a flow in a window of time, in seconds, and when it undoes some, with the
+    value of its line then, or the nearest one that it has: data may be lost before any arrive. A
+    single line needs no colour to tell whose they are.
     """
     if not len(line.time_s):
         return []
     found = []
     at, details = flow.times("rto") / NS_PER_S, np.array(flow.details("rto"), dtype=str)
-    shown = (at >= window[0]) & (at <= window[1])
-    for draw in TIMEOUTS:
+    times = {draw: at[(details == "spurious") == (draw == "spurious")] for draw in TIMEOUTS}
+    times["undone"] = flow.undone / NS_PER_S
+    for draw, each in times.items():
         label = EVENTS[draw].label
-        time = at[shown & ((details == "spurious") == (draw == "spurious"))]
+        time = each[(each >= window[0]) & (each <= window[1])]
         if len(time):
             place = np.searchsorted(line.time_s, time, side="right") - 1
             value = line.value[np.maximum(place, 0)]

@@ -58,7 +58,7 @@ from midflight.plot.over_time.followed import time_title
 from midflight.plot.over_time.history import NS_PER_S, RunSource, time_shown
 from midflight.plot.over_time.holes import Hole
 from midflight.plot.over_time.link_rates import paths_of
-from midflight.plot.over_time.marks import EVENTS, PLAYBACK, STALL
+from midflight.plot.over_time.marks import EVENTS, PLAYBACK, STALL, TIMEOUTS, UNHEARD
 from midflight.plot.over_time.panel_scales import (
     SCALED,
     end_of_axis,
@@ -154,10 +154,11 @@ _LINE_IN = 0.13
 #: Rows of marks that one panel has, and the panels with these, that in which they mean most first.
 _ROWS_ONCE: Sequence[tuple[Sequence[str], Sequence[str]]] = (
     (
-        (EVENTS["timeout"].label, EVENTS["spurious"].label, STALL),
+        (*(EVENTS[one].label for one in (*TIMEOUTS, "undone")), STALL),
         ("throughput", "cwnd", "sequence", "pipe", "queue"),
     ),
     ((PLAYBACK,), ("buffer", "bitrate")),
+    ((EVENTS["request_timeout"].label, UNHEARD), ("buffer", "bitrate", "throughput")),
 )
 #: Times without a link, where they differ between the lines: width in points, and words if some
 #: are outages.
@@ -603,7 +604,7 @@ def _figure(
         }
         entries = only_marked | entries
         # The lines come first, then what their marks are.
-        events = [STALL, *(one.label for one in EVENTS.values())]
+        events = [STALL, UNHEARD, *(one.label for one in EVENTS.values())]
         quantities = [one.quantity for panel in panels for one in panel.curves]
         marks = [*(one for one in quantities if one not in events), *events]
         called = ((of_queues.get(name, name), handle) for name, handle in entries.items())

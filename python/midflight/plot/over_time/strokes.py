@@ -13,7 +13,17 @@ from midflight.plot.common.style import Look, captioned, is_paper, lighter, text
 from midflight.plot.over_time.crowded import with_room
 from midflight.plot.over_time.curves import Curve, Draw, Panel, Values
 from midflight.plot.over_time.history import NS_PER_S
-from midflight.plot.over_time.marks import EVENTS, GROUPS, STALL, TIMEOUTS, Event, marker_of
+from midflight.plot.over_time.marks import (
+    AT_TIMEOUTS,
+    EVENTS,
+    GROUPS,
+    LASTING,
+    STALL,
+    TIMEOUTS,
+    UNHEARD,
+    Event,
+    marker_of,
+)
 from midflight.plot.over_time.panel_scales import SPANS
 from midflight.plot.over_time.room import MOST_VECTORS, PANEL_IN, Room, draw_dots, widened
 from midflight.plot.over_time.together import LINE_PT, LineStyle
@@ -50,6 +60,8 @@ _BELOW_FRAME = 0.025
 #: How large a mark of a row is that is of so many events or more, in sizes of its kind; and how
 #: many times as thick its strokes are at the most.
 _LARGER, _HEAVIEST = ((1, 1.0), (3, 1.25), (10, 1.5), (100, 1.8)), 1.4
+#: How many times as thick as a stroke the white is on which it is seen on another mark.
+_HALO = 3.6
 #: What the rows of marks are counted as, and the size of these letters.
 _COUNTED: Sequence[tuple[Sequence[Draw], str]] = (
     (GROUPS["losses"], "lost"),
@@ -142,11 +154,11 @@ def draw_curve(
             axes.plot(time, value, zorder=0.4, rasterized=len(time) > MOST_VECTORS, **edge)
         return
     if one.draw in EVENTS:
-        is_on_bar = one.draw in TIMEOUTS
+        is_on_bar = one.draw in AT_TIMEOUTS
         how: Any = _mark(EVENTS[one.draw], look.colour if several and not is_on_bar else None)
         if is_on_bar:
             # It is seen on a bar of any colour.
-            how |= {"mec": "white", "mew": 0.6} if EVENTS[one.draw].is_filled else {}
+            how |= {"mec": "white", "mew": 0.6} if one.draw == "timeout" else {}
             how |= {"ms": 1.2 * how["ms"], "clip_on": False}
         order = 5 if one.draw == "late" else 6
         draw_dots(axes, *_thinned(room, one), "", order, **how)
@@ -172,6 +184,9 @@ def draw_curve(
         return
     if one.draw in SPANS:
         _draw_spans(axes, one, room)
+        return
+    if one.draw in LASTING:
+        _draw_lasting(axes, one)
         return
     if one.draw == "dots":
         face = lighter(look.colour) if one.quantity else look.colour
@@ -295,7 +310,7 @@ def rows_of(
     order = dict.fromkeys([*legend, *lines, *(run.looks[0] for run in gaps), *sorted(looks)])
     rows = [one for one in order if one is not None and one in looks]
     if not rows:
-        rows = sorted({_row_of(one) for one in marks if one.draw in (*EVENTS, "stalled")})
+        rows = sorted({_row_of(one) for one in marks if one.draw in (*EVENTS, *LASTING)})
     height = row_height(len(rows), panel.high)
     # A frame would cut the marks of the first row.
     below = _BELOW_FRAME if is_paper() else 0.0
@@ -428,7 +443,7 @@ def _row_of(one: Curve) -> int:
     """The row of marks: that of its line or, above a single line, that of their kind."""
     if one.look is not None:
         return one.look
-    return EVENTS["timeout" if one.draw == "stalled" else one.draw].row
+    return EVENTS["timeout" if one.draw in LASTING else one.draw].row
 
 
 def _counts(
@@ -498,7 +513,7 @@ def draw_in_row(axes: Axes, one: Curve, rows: Mapping[int, float]) -> None:
     """Draw marks in a row above the lines: at the queue's length many would hide it."""
     if not len(one.time_s):
         return
-    if one.draw == "stalled":
+    if one.draw in LASTING:
         _draw_stalls(axes, one, rows)
         return
     event = EVENTS[one.draw]
@@ -513,17 +528,20 @@ def draw_in_row(axes: Axes, one: Curve, rows: Mapping[int, float]) -> None:
         if not len(at):
             continue
         how_large = {"ms": times * how["ms"], "mew": min(times, _HEAVIEST) * how["mew"]}
-        axes.plot(
-            at,
-            np.full(len(at), height),
-            ls="none",
-            transform=axes.get_xaxis_transform(),
-            zorder=6,
-            # The half of one at the beginning or the end looks like another one.
-            clip_on=False,
-            rasterized=len(at) > MOST_VECTORS,
-            **how | how_large,
-        )
+        # One that is on a timeout has a white edge.
+        edges = [{"mec": "white", "mew": _HALO * how["mew"]}] if one.draw == "undone" else []
+        for edge in (*edges, {}):
+            axes.plot(
+                at,
+                np.full(len(at), height),
+                ls="none",
+                transform=axes.get_xaxis_transform(),
+                zorder=6.1 if edges else 6,
+                # The half of one at the beginning or the end looks like another one.
+                clip_on=False,
+                rasterized=len(at) > MOST_VECTORS,
+                **how | how_large | edge,
+            )
     if is_first:
         axes.plot([], [], ls="none", label=one.label, **_mark(event, None if alone else "0.3"))
 
@@ -536,14 +554,35 @@ def _draw_stalls(axes: Axes, one: Curve, rows: Mapping[int, float]) -> None:
     assert one.high is not None
     colour = "0.3" if one.look is None else _look_of(one).colour
     height = rows[EVENTS["timeout"].row if one.look is None else one.look]
-    # Their ends are seen beside a timeout that hides the line; those of a playback are thick.
-    thin: Any = {"linewidth": 0.8, "marker": "|", "ms": 5.5, "mew": 0.8, "zorder": 5.9}
-    if one.label != STALL:
-        thin = {"linewidth": 3.0, "solid_capstyle": "butt", "zorder": 5.8}
+    thin = _lasting(one.label)
     across = axes.get_xaxis_transform()
     for ends in zip(one.low, one.high, strict=True):
         axes.plot(ends, [height] * 2, transform=across, color=colour, **thin)
     axes.plot([], [], color="0.3", label=one.label, **thin)
+
+
+def _draw_lasting(axes: Axes, one: Curve) -> None:
+    """Draw times as lines with ends at their values, on the bars there."""
+    assert one.low is not None
+    assert one.high is not None
+    how = _lasting(one.label)
+    for low, high, value in zip(one.low, one.high, one.value, strict=True):
+        under: Any = {**how, "linestyle": "-", "linewidth": 2.2, "mew": 2.0, "zorder": 5.8}
+        axes.plot([low, high], [value] * 2, color="white", **under)
+        axes.plot([low, high], [value] * 2, color="black", **how)
+    axes.plot([], [], color="0.3", label=one.label, **how)
+
+
+def _lasting(label: str) -> dict[str, Any]:
+    """How a line with ends is drawn that stands for a time: its ends are seen beside a timeout that
+    hides the line; those of a playback are thick.
+    """
+    thin: Any = {"linewidth": 0.8, "marker": "|", "ms": 5.5, "mew": 0.8, "zorder": 5.9}
+    if label == UNHEARD:
+        return {**thin, "linestyle": (0, (2.5, 1.5)), "zorder": 5.85}
+    if label == STALL:
+        return dict(thin)
+    return {"linewidth": 3.0, "solid_capstyle": "butt", "zorder": 5.8}
 
 
 def _draw_spans(axes: Axes, one: Curve, room: Room) -> None:

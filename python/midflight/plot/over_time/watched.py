@@ -63,8 +63,9 @@ from midflight.plot.over_time.history import (
 )
 from midflight.plot.over_time.intervals import LEAST_INTERVALS, usual_interval
 from midflight.plot.over_time.link_rates import rate_in_use, rates_of
-from midflight.plot.over_time.marks import GROUPS, check_marks, timeouts
+from midflight.plot.over_time.marks import GROUPS, TIMEOUTS, check_marks, timeouts
 from midflight.plot.over_time.queues import queue_panel
+from midflight.plot.over_time.requests import request_rows
 from midflight.plot.over_time.sender_panels import (
     cwnd_panel,
     pipe_panel,
@@ -292,6 +293,7 @@ def watched_runs(
             if progress:
                 progress(done * steps + place, of * steps)
             how: Any = {"flow": name, "alone": len(described) == 1, "senders": one.senders}
+            how["setup"] = setup
             how |= {"plain": plain, "usual": usual_of(source)}
             # The core refuses a name that is no flow's.
             trace = setup.trace(flow=name, only=[*dict.fromkeys(listed)])
@@ -457,7 +459,8 @@ def _throughput(runs: Sequence[WatchedRun], window: tuple[float, float], interva
     longest_run = longest(runs)
     edges = bin_edges(window, interval, longest_run.end_ns / NS_PER_S, longest_run.cuts)
     curves, found = rates_of(runs, window, edges), []
-    lines = []
+    lines: list[tuple[WatchedRun, History, Curve]] = []
+    marked: list[list[Curve]] = []
     for run, flow, how in each_line(runs):
         at, bits = flow.times("rcv") / NS_PER_S, 8 * flow.sizes("rcv")
         # Where the packets' sizes are unknown, all segments are full.
@@ -475,9 +478,12 @@ def _throughput(runs: Sequence[WatchedRun], window: tuple[float, float], interva
             least, waits = least_stall_s(run, flow), waits_of(run, flow)
             # What waits to the end of the run may arrive after it.
             heard = np.append(at, [flow.end_ns / NS_PER_S] if flow.is_waiting else [])
-            found.append(Heard(heard, line, marks, least, waits, run.gaps))
-    for one, stalls in zip(found, stalls_of(found, alone=is_alone(runs)), strict=True):
-        curves += [one.line, *stalls, *one.timeouts]
+            at_timeouts = [one for one in marks if one.draw in TIMEOUTS]
+            found.append(Heard(heard, line, at_timeouts, least, waits, run.gaps))
+            marked.append([*marks, *request_rows(run, flow, how, window, alone=is_alone(runs))])
+    each_stalls = stalls_of(found, alone=is_alone(runs))
+    for one, stalls, marks in zip(found, each_stalls, marked, strict=True):
+        curves += [one.line, *stalls, *marks]
     drawn = [one for one in curves if len(one.time_s)]
     said = f"means of {seconds_text(interval)}"
     are_whole = [interval >= run.segments.get(flow.flow, math.inf) for run, flow, _ in lines]

@@ -34,6 +34,7 @@ from midflight.plot.over_time.curves import Curve, WatchedRun
 from midflight.plot.over_time.drained import cuts_of_arrivals
 from midflight.plot.over_time.history import NS_PER_S, History, Steps
 from midflight.plot.over_time.marks import GROUPS
+from midflight.plot.over_time.requests import lost_requests
 from midflight.plot.over_time.room import extremes
 from midflight.plot.over_time.stalls import MOST_EARLY, received_from, silences
 from midflight.plot.over_time.watched import opened_s
@@ -144,6 +145,12 @@ class Line:
             "flow": labelled(flow.flow),
             "look": self.run.looks[self.place],
             "end": flow.end_ns,
+            # From when to when requests are lost that have not arrived.
+            "unheard": [
+                [_whole(begin), _whole(end)]
+                for one in self._requests
+                for begin, end in lost_requests(one)
+            ],
             **_arrived(self.run, flow, self._intervals, payload),
         }
 
@@ -164,6 +171,20 @@ class Line:
             if len(time := time[[one in names for one in where]]):
                 found[kind] = time
         return found
+
+    @property
+    def _requests(self) -> list[History]:
+        """The flow that carries the requests of this one, if there is one."""
+        name = f"{self.flow.flow}-requests"
+        return [one for one in self.run.requests(self.flow) if one.flow == name]
+
+    @property
+    def _at_timeouts(self) -> dict[str, Ints]:
+        """When timeouts are undone, and when requests are sent again after one."""
+        found = {"undone": self.flow.undone}
+        for one in self._requests:
+            found["request_timeout"] = one.times("rto")
+        return {kind: times for kind, times in found.items() if len(times)}
 
     @cached_property
     def _told(self) -> tuple[list[list[Any]], list[list[Any]]]:
@@ -187,7 +208,7 @@ class Line:
             "marked": [packed(one) for one in _some(self._marked, spans, thinning)],
             "events": {
                 kind: packed(*_some((times,), spans, thinning))
-                for kind, times in self._at_queues.items()
+                for kind, times in (self._at_queues | self._at_timeouts).items()
             },
             **{
                 name: _thinned_rows(rows, spans, thinning.every)

@@ -27,7 +27,7 @@ from midflight.plot.over_time.history import (
     plan_of,
     time_shown,
 )
-from midflight.plot.over_time.marks import EVENTS, STALL
+from midflight.plot.over_time.marks import EVENTS, LASTING_WORDS
 from midflight.plot.over_time.together import styles_of
 from midflight.plot.over_time.watched import (
     WatchedRun,
@@ -230,7 +230,7 @@ def _data(runs: Sequence[WatchedRun], interval_s: float | None) -> tuple[dict[st
         "dashes": [[] if isinstance(one, str) else one[1] for one in styles],
         "filled": [look.filled for look in looks],
         "events": {kind: [event.label, event.row] for kind, event in EVENTS.items()}
-        | {"stalled": [STALL, EVENTS["timeout"].row]},
+        | {draw: [label, EVENTS["timeout"].row] for draw, label in LASTING_WORDS.items()},
         "time": time_title((one.recorded, one.end_ns) for one in runs),
         "paths": [path_data(one, rate_in_use(one, whole)) for one in runs],
         "queues": queues_data(runs, queues.curves),
