@@ -28,7 +28,7 @@ from midflight.simulated import simulated_words
 from midflight.unmet import unmet_notes
 
 if TYPE_CHECKING:
-    from midflight._core import Plan
+    from midflight._core import Plan, Setup
     from midflight.plot.over_time.watched import WatchedRun
     from midflight.policy import Policies
     from midflight.scenario import Outcome
@@ -167,6 +167,9 @@ def report_html(outcome: Outcome | Mapping[str, Outcome], *, command: str = "") 
     entries = {row["flow"]: row["entry"] for row in first}
     # The flow that carries the requests of an application has nothing of its own to show.
     asking = {row["flow"] for row in first if is_requests(row)}
+    # But for what was lost of it.
+    every = [row for one in several.values() for row in rows(one.flows)]
+    quiet = asking - {row["flow"] for row in every if row["timeouts"] or row["rexmits"]}
     moving = [row["flow"] for row in first if row["moves"] and row["flow"] not in asking]
     shown = moving
     if len(several) > 1:
@@ -193,7 +196,7 @@ def report_html(outcome: Outcome | Mapping[str, Outcome], *, command: str = "") 
                 [
                     [name, labelled(scheme), *rest]
                     for name, scheme, *rest in one.flow_cells()
-                    if name not in asking
+                    if name not in quiet
                 ],
                 {
                     name: unfinished(one.flows[name], scenario["flows"][entry], scenario["end"])
@@ -563,6 +566,7 @@ def stall_lines(outcome: Outcome, names: Sequence[str]) -> list[dict[str, str]]:
                     "at": at_text(one.begin_ns),
                 }
             )
+        lines += slow_lines(setup, name) if own[name].get("workload") == "web" else []
         begin_ns, length_ns = own[name]["stalled_at_ns"], own[name]["stall_ns"]
         ended = own[name]["finished_ns"]
         span = (setup.end_ns if ended is None else ended) - own[name]["opened_ns"]
@@ -589,6 +593,33 @@ def stall_lines(outcome: Outcome, names: Sequence[str]) -> list[dict[str, str]]:
                 "why": rounded(said),
                 "event": "stall",
                 "at": "",
+            }
+        )
+    return lines
+
+
+def slow_lines(setup: Setup, name: str) -> list[dict[str, str]]:
+    """The slowest of the slow objects of a page, in the order of time, and why they were slow, if
+    that is known.
+    """
+    from midflight.explain import explain
+    from midflight.explain.applications import slow_objects
+
+    slow = sorted(slow_objects(setup, name), key=lambda row: -row.value)[:MOST_STALLS]
+    lines = []
+    for row in sorted(slow, key=lambda row: row.time_ns):
+        found = explain(setup, at_ns=row.time_ns, flow=name, what="slow_object")
+        if found is None or not found.in_short:
+            continue
+        what = "the document" if row.detail == "0" else f"object {row.detail}"
+        span = f"from {to_ms(row.time_ns - row.value)} to {to_ms(row.time_ns)}"
+        lines.append(
+            {
+                "flow": name,
+                "what": f"{what} took {to_ms(row.value)}, {span}",
+                "why": rounded(found.in_short.removeprefix("In short: ")),
+                "event": "slow_object",
+                "at": at_text(row.time_ns),
             }
         )
     return lines

@@ -13,10 +13,11 @@ import pytest
 from midflight import Scenario
 from midflight.cli import main
 from midflight.explain import CHOICES, explain, explain_stall
-from midflight.explain.events import History
+from midflight.explain.applications import SLOW, slow_objects
+from midflight.explain.events import History, listed
 from midflight.explain.playback import playback_stalls
 
-SLOW = """\
+SLOW_LINK = """\
 end = "60 s"
 links.wifi = { rate = "30 Mbit/s", delay = "8 ms" }
 links.lte = { rate = "2 Mbit/s", delay = "30 ms" }
@@ -28,7 +29,7 @@ flows.movie.workload = "video"
 @pytest.fixture
 def slow(tmp_path: Path) -> str:
     file = tmp_path / "slow.toml"
-    file.write_text(SLOW)
+    file.write_text(SLOW_LINK)
     return str(file)
 
 
@@ -131,3 +132,105 @@ def test_there_is_an_explanation_at_each_instant(slow: str) -> None:
         told = explain(one, at_ns=second * 10**9, flow="movie")
         assert told is not None
         assert told.steps
+
+
+LOST = {"handoffs.0.at": "28 s"}
+
+
+def told(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert main(["explain", *words]) == 0
+    return capsys.readouterr().out
+
+
+def test_a_lost_request_is_named_where_playback_stood_still(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    sets = [f"--set={key}={value}" for key, value in LOST.items()]
+    request = (
+        "request (segment 13 of `video-requests`) was lost at `cell`, which was down, at 28.582 s, "
+        "and sent again 7 times, the last time at 46.848 s; it arrived at 46.883 s"
+    )
+    stalled = told(capsys, "video-tunnel", *sets, "--what", "stalled", "--at", "60s")
+    assert f"its {request}; from " in stalled
+    assert "the rate of `cell` was the limit (10 Mbit/s, with a queue of " in stalled
+    # Without a flow it is what stood still longest.
+    stall = told(capsys, "video-tunnel", *sets, "--what", "stall")
+    assert f"the {request}." in stall
+    assert "18.3009 s and 0.174023 s. This is about the requests" in stall
+    own = told(capsys, "video-tunnel", *sets, "--what", "stall", "--flow", "video")
+    assert "Causes of the longest time without progress: 0.174023 s" in own
+    assert "--flow video-requests is about the requests" in own
+    assert "request" not in told(capsys, "wifi-to-lte", "--what", "stall")
+
+
+def test_what_limited_a_flow_after_its_data_arrived_again_is_told(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    video = told(capsys, "video-tunnel", "--what", "stalled", "--at", "60s")
+    assert "; from 50.503 s to 51.871 s the rate of `cell` was the limit" in video
+    late = told(capsys, "call-handoff", "--what", "late_frame", "--at", "5.741s")
+    assert "there was no link from 5 s to 5.3 s; then the sender waited 0.164 s" in late
+    assert "the recovery of losses was the limit: 10 segments were sent again until" in late
+    assert "the congestion window was the limit: 7 segments on average" in late
+    page = told(capsys, "web-page", "--what", "slow_object", "--at", "1.4s")
+    assert "the slow start was the limit: the window grew from 4 to 23 segments" in page
+
+
+def test_slow_objects_of_a_page_are_listed_and_explained(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    setup = Scenario.read("web-page").plan().setup(0)
+    every = listed(setup, "object")[0]
+    median = sorted(row.value for row in every)[len(every) // 2]
+    slow = slow_objects(setup, "page")
+    assert [row.detail for row in slow] == ["2", "3"]
+    # They have the same size, but for the document.
+    assert {row.detail for row in every if row.value >= SLOW * median} == {"2", "3"}
+    out = told(capsys, "web-page", "--what", "slow_object")
+    assert out.startswith("2 slow_object of page:\n  1.049276 s  slow_object 2, read after 0.876")
+    command = shlex.split(out.splitlines()[-1].partition(": ")[2])
+    first = told(capsys, *command[2:])
+    assert "object 2 was read 0.876386 s after its request; the median of the page's 21" in first
+    assert "In short: there was no link from 0.3 s to 0.8 s; then the sender waited" in first
+    # If all take as long, it is the slowest one.
+    still = Scenario.read("web-page", sets={"handoffs.0.at": "50 s"}).plan().setup(0)
+    assert len(slow_objects(still, "page")) == 1
+    # Of several connections the data are those of the one that carried the object.
+    sets = {"flows.page.set.web_connections": "3"}
+    several = Scenario.read("web-page", sets=sets).plan()
+    of_c1 = explain(several, at_ns=1_500_000_000, what="slow_object")
+    assert of_c1 is not None
+    assert any("`page-c1`: segment 44, sent again" in step.text for step in of_c1.steps)
+
+
+def test_late_frames_in_a_row_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    out = told(capsys, "call-handoff", "--what", "late_frame").splitlines()
+    assert out[0] == "35 late_frame of call in one line (--all lists each):"
+    assert "late_frame 250 to 284, 35 frames read until 5.842519 s" in out[1]
+    each = told(capsys, "call-handoff", "--what", "late_frame", "--all").splitlines()
+    assert each[0] == "35 late_frame of call:"
+    assert sum("late_frame" in line for line in each[1:36]) == 35
+    assert main(["explain", "call-handoff", "--all", "--at", "5s"]) != 0
+    assert "--all lists events" in capsys.readouterr().err
+
+
+def test_what_an_application_writes_is_not_paced(capsys: pytest.CaptureFixture[str]) -> None:
+    page = ("web-page", "--flow", "page-requests", "--what", "send", "--at", "1.3s")
+    for words in (page, ("call-handoff", "--what", "send", "--at", "3s")):
+        out = told(capsys, *words)
+        assert "when the application had written it: the flow is application-limited" in out
+        assert "paced" not in out
+
+
+def test_a_report_names_lost_requests_and_slow_objects() -> None:
+    from midflight.run_report import report_html
+
+    def words_of(outcome: object) -> str:
+        return " ".join(re.sub("<[^>]+>", " ", report_html(outcome)).split())
+
+    video = words_of(Scenario.read("video-tunnel", sets=LOST).run())
+    assert "was lost at cell , which was down, at 28.582 s, and sent again 7 times" in video
+    assert "video-requests sack (CUBIC) 121.536" in video
+    page = words_of(Scenario.read("web-page").run())
+    assert "Object 2 took 0.876 s, from 0.173 s to 1.049 s: there was no link" in page
+    assert "page-requests sack" not in page

@@ -80,6 +80,12 @@ def explain(
             "significant event in the 0.1 s before --at]",
         ),
     ] = None,
+    every: Annotated[
+        bool,
+        typer.Option(
+            "--all", help="List each event; without it late frames in a row are one line."
+        ),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the steps as JSON.")] = False,
 ) -> None:
     """Explain an event of a run: the chain of its causes, newest first.
@@ -98,6 +104,7 @@ def explain(
       midflight explain wifi-to-lte --at 2s --what rto
       midflight explain wifi-to-lte --what rto
       midflight explain wifi-to-lte --what stall
+      midflight explain web-page --what slow_object
       midflight explain --study daniel-kojo-2008 --figure 8 --what rto
       midflight explain --at 9.8s handoff --old "6400 kbit/s, 9 ms" \\
           --new "200 kbit/s, 300 ms" --at 8.2s --profile ns2
@@ -106,7 +113,7 @@ def explain(
 
     is_figure(study, figure, job, file)
     sets = with_shorthands(sets, profile)
-    question = read_question(at, what)
+    question = read_question(at, what, every=every)
     run_number = read_run(run)
     of_figure = {"study": study, "figure": figure, "job": job}
     asked = read_asked(file, sets, policies, **of_figure)
@@ -124,9 +131,11 @@ class Question:
     at: str | None
     at_ns: int | None
     what: str | None
+    #: Whether a list has each event, or one line for late frames in a row.
+    every: bool = False
 
 
-def read_question(at: str | None, what: str | None) -> Question:
+def read_question(at: str | None, what: str | None, *, every: bool = False) -> Question:
     """Read --at and --what."""
     from midflight.explain import ALIASES, CHOICES, STALL
     from midflight.meant import or_all
@@ -143,7 +152,9 @@ def read_question(at: str | None, what: str | None) -> Question:
             "give --at TIME to explain an event, --what EVENT (such as rto) to list events, or "
             "--what stall for the longest time without progress"
         )
-    return Question(at, at_ns, what)
+    if every and (at is not None or what is None or what == STALL):
+        raise UserError("--all lists events: give --what EVENT, and leave out --at")
+    return Question(at, at_ns, what, every)
 
 
 def answer(
@@ -183,7 +194,7 @@ def answer(
             note(f"there is no {name} of {of} in this run; this is the next one with it, {named}")
             # The options of the last one count.
             words = with_options(words, options or ())
-        print_list(of, (rows, digest), name, words, as_json=as_json)
+        print_list(of, (rows, digest), name, words, every=question.every, as_json=as_json)
         return
     else:
         of_run, number = (setup, 0) if source is None else source
@@ -251,10 +262,19 @@ def again(
 
 
 def print_list(
-    flow: str, of_run: tuple[list[Row], str], name: str, words: list[str], *, as_json: bool
+    flow: str,
+    of_run: tuple[list[Row], str],
+    name: str,
+    words: list[str],
+    *,
+    every: bool,
+    as_json: bool,
 ) -> None:
-    """Print the events of a kind, and the command that explains one of them."""
+    """Print the events of a kind, late frames in a row as one line unless `every` one is listed,
+    and the command that explains one of them.
+    """
     from midflight.explain import neighbour_lines
+    from midflight.explain.applications import burst_lines
     from midflight.explain.words import clock
 
     found, digest = of_run
@@ -263,10 +283,14 @@ def print_list(
         json.dump({"events": events, "digest": digest}, sys.stdout, indent=2)
         print()
         return
-    print(f"{len(found)} {name} of {flow}:")
-    print("\n".join(neighbour_lines(found[:MOST_LISTED])))
-    if len(found) > MOST_LISTED:
-        print(f"... and {len(found) - MOST_LISTED} more; --json has all")
+    lines = neighbour_lines(found) if every or name != "late_frame" else burst_lines(found)
+    count = "one line" if len(lines) == 1 else f"{len(lines)} lines"
+    few = f" in {count} (--all lists each)" if len(lines) < len(found) else ""
+    print(f"{len(found)} {name} of {flow}{few}:")
+    most = len(lines) if every else MOST_LISTED
+    print("\n".join(lines[:most]))
+    if len(lines) > most:
+        print(f"... and {len(lines) - most} more; --all and --json have all")
     # Of the events with the same printed instant, the last one is explained.
     first = clock(found[0].time_ns)
     together = sum(clock(row.time_ns) == first for row in found)

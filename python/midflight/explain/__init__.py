@@ -17,7 +17,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from midflight.explain.applications import APPLICATION, waiting_for
+from midflight.explain.afterwards import limit_after
+from midflight.explain.applications import APPLICATION, Waiting, slow_objects, waiting_for
 from midflight.explain.events import (
     Copy,
     History,
@@ -29,9 +30,10 @@ from midflight.explain.events import (
     widening,
 )
 from midflight.explain.playback import playback_stalls
+from midflight.explain.requests import lost_request, requests_of
 from midflight.explain.steps import MOST_COPIES, Sentence, Steps, Where
 from midflight.explain.waits import full_window, in_short, pauses, still_waiting
-from midflight.explain.words import clock, number, outage_text, row_text, when
+from midflight.explain.words import clock, link_text, number, outage_text, row_text, when
 
 if TYPE_CHECKING:
     from midflight._core import Plan, Setup
@@ -200,10 +202,22 @@ def explain(
     setup = setup_of(source, run)
     scenario = json.loads(source.canonical) if isinstance(source, _core.Plan) else None
 
+    # What no trace lists is found among the objects of a page.
+    of = flow if flow is not None else setup.flows[0]["name"]
+    slow = slow_objects(setup, of) if find == "slow_object" else []
+    slow = [one for one in slow if one.time_ns <= at_ns]
+    if find == "slow_object" and not slow:
+        return None
+
     def look(size: int) -> Explanation | None:
-        history = History(setup, flow=flow, near_ns=at_ns, size=size, find=find)
+        near_ns, sought = (slow[-1].time_ns, None) if slow else (at_ns, find)
+        history = History(setup, flow=flow, near_ns=near_ns, size=size, find=sought)
         ended_ns = history.ended_ns
-        if find is not None and history.found is not None:
+        if slow:
+            # The window has it.
+            history.row(slow[-1].index)
+            found = slow[-1], f"the last {find} at or before {clock(at_ns)}"
+        elif find is not None and history.found is not None:
             index, time_ns = history.found
             if index < history.first + len(history) // 4 and history.first > 0:
                 # It is long before that instant.
@@ -220,8 +234,10 @@ def explain(
             found = chosen
         row, why = found
         if row.event in APPLICATION:
-            found_steps = explained(history, row, why, waiting_steps(history, row))
-            return replace(found_steps, ended_ns=ended_ns, in_short=playback_in_short(history, row))
+            waiting = waiting_for(history.setup, history.flow, row, chain, first_loss)
+            found_steps = explained(history, row, why, waiting_steps(history, row, waiting))
+            said = waiting_in_short(history, row, waiting)
+            return replace(found_steps, ended_ns=ended_ns, in_short=said)
         steps = chain(history, row.index)
         if find is None and row.time_ns == history.opened_ns:
             steps = [opening(history, row.time_ns), *steps]
@@ -291,18 +307,22 @@ def limit_near(
     return ""
 
 
-def playback_in_short(history: History, row: Row) -> str:
-    """Return why the playback of a video stopped in a sentence; "" for other events."""
-    if row.event != "stalled":
-        return ""
-    stalls = playback_stalls(history.setup, history.flow)
-    why = next((one.why for one in stalls if one.begin_ns == row.time_ns), "")
-    return f"In short: {why}." if why else ""
+def waiting_in_short(history: History, row: Row, waiting: Waiting) -> str:
+    """Return in a sentence why an application waited; "" if that is not known."""
+    setup, flow = history.setup, history.flow
+    if row.event == "stalled":
+        stalls = playback_stalls(setup, flow)
+        why = next((one.why for one in stalls if one.begin_ns == row.time_ns), "")
+        return f"In short: {why}." if why else ""
+    request = lost_request(setup, waiting.of, *waiting.span)
+    end_ns = row.time_ns
+    after = limit_after(setup, waiting.of, waiting.span[0], waiting.gap[1], end_ns)
+    words = [waiting.silent, request, after]
+    return f"In short: {'; '.join(filter(None, words))}." if any(words) else ""
 
 
-def waiting_steps(history: History, row: Row) -> list[Step]:
+def waiting_steps(history: History, row: Row, waiting: Waiting) -> list[Step]:
     """Return the data that an application waited for, and why it was late, newest first."""
-    waiting = waiting_for(history.setup, history.flow, row, chain)
     steps = [Step(at_ns, text, None) for at_ns, text in waiting.sentences]
     if steps:
         since_ns = min(step.time_ns for step in steps)
@@ -341,6 +361,23 @@ def explain_stall(
     """Explain the longest time without an ACK of new data; None if nothing was sent."""
     setup = setup_of(source, run)
     longest = setup.stall(flow=flow)
+    of = flow if flow is not None else setup.flows[0]["name"]
+    asks = requests_of(setup, of)
+    of_requests = setup.stall(flow=asks) if asks else None
+    remark = ""
+    if of_requests is not None and (longest is None or _length(of_requests) > _length(longest)):
+        own = 0 if longest is None else _length(longest)
+        remark = (
+            f"The requests of {link_text(of)}, which are the flow {link_text(asks)}, were without "
+            f"progress for longer than its data: {number(_length(of_requests) / 1e9)} s and "
+            f"{number(own / 1e9)} s."
+        )
+        if flow is None:
+            # What the application waited for is what the question is about.
+            longest, flow = of_requests, asks
+            remark += f" This is about the requests; --flow {of} is about the data."
+        else:
+            remark += f" This is about the data; --flow {asks} is about the requests."
     if longest is None:
         return None
     begin_ns, end_ns, digest = longest["from_ns"], longest["until_ns"], longest["digest"]
@@ -353,9 +390,18 @@ def explain_stall(
             f"{clock(stall.begin_ns)} to {clock(stall.end_ns)}"
         )
         found = explained(history, history.row(stall.row), why, stall_steps(history, stall))
-        return replace(found, in_short=in_short(history, stall, first_loss(history, stall)))
+        said = in_short(history, stall, first_loss(history, stall))
+        if flow == asks and asks and (request := lost_request(setup, of, 0, end_ns)):
+            request = request.replace("its request", "the request", 1)
+            said = f"{said.removesuffix('.')}; {request}." if said else f"In short: {request}."
+        return replace(found, in_short=said, remark=remark)
 
     return widening(look)
+
+
+def _length(stall: Mapping[str, Any]) -> int:
+    """How long a stall of a run lasts."""
+    return int(stall["until_ns"] - stall["from_ns"])
 
 
 def explained(history: History, row: Row, why: str, steps: Sequence[Step]) -> Explanation:

@@ -1,6 +1,6 @@
-"""Why an application waited: a stalled video, a late frame of a call.
+"""Why an application waited: a stalled video, a late frame of a call, a slow object of a page.
 
-The application waited for a segment of video or for a frame. From its request, or from its
+The application waited for a segment of video, a frame or an object. From its request, or from its
 creation, the longest time in which nothing arrived is explained. The cause may be in the
 connection's data or in its requests, because packets of both can be lost.
 """
@@ -8,20 +8,26 @@ connection's data or in its requests, because packets of both can be lost.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from midflight.explain.events import History, Row, Step, widening
-from midflight.explain.words import number, when
+from midflight.explain.events import History, Row, Stall, Step, widening
+from midflight.explain.requests import requests_of
+from midflight.explain.waits import in_short
+from midflight.explain.words import clock, number, row_text, to_ms, when
 
 if TYPE_CHECKING:
     from midflight._core import Setup
 
-__all__ = ["APPLICATION", "Waiting", "waiting_for"]
+__all__ = ["APPLICATION", "SLOW", "Waiting", "burst_lines", "slow_objects", "waiting_for"]
 
 #: Events of applications that are explained.
-APPLICATION = ("stalled", "late_frame")
+APPLICATION = ("stalled", "late_frame", "slow_object")
 NS_PER_S = 1e9
+#: The object of a page is slow if it took so many times as long as the median one, of a larger one
+#: in proportion to its size.
+SLOW = 3.0
 
 
 @dataclass(frozen=True)
@@ -34,6 +40,34 @@ class Waiting:
     #: The flow of that arrival; None if nothing arrived to the end.
     flow: str | None
     causes: Sequence[Step]
+    #: From its request or creation until it was read, and the longest time in it without arrivals.
+    span: tuple[int, int]
+    gap: tuple[int, int]
+    #: The flow of the data.
+    of: str
+    #: Why nothing arrived in that time, in a sentence, as far as that is known.
+    silent: str = ""
+
+
+def slow_objects(setup: Setup, flow: str) -> list[Row]:
+    """Return when the slow objects of a page had been read, and how long each took from its request
+    on, in the order of time: those that took at least `SLOW` times as long as the median, in
+    proportion to their sizes if they are larger, or else the slowest one.
+    """
+    rows = [Row(*one) for one in setup.events(flow=flow, name="object").rows()]
+    if not rows:
+        return []
+    asked = setup.events(flow=flow, name="request").rows()
+    size = {row[4]: row[3] for row in asked}
+    sizes = [max(size.get(row.detail, 0.0), 1.0) for row in rows]
+    usual, usual_size = median(row.value for row in rows), median(sizes)
+    found = [
+        row
+        for row, own in zip(rows, sizes, strict=True)
+        if row.value >= SLOW * usual * max(1.0, own / usual_size)
+    ]
+    found = found or [max(rows, key=lambda row: row.value)]
+    return [replace(row, event="slow_object") for row in found]
 
 
 @dataclass(frozen=True)
@@ -57,26 +91,34 @@ class _Table:
 
 
 def waiting_for(
-    setup: Setup, flow: str, row: Row, follow: Callable[[History, int], Sequence[Step]]
+    setup: Setup,
+    flow: str,
+    row: Row,
+    follow: Callable[[History, int], Sequence[Step]],
+    lost: Callable[[History, Stall], str],
 ) -> Waiting:
     """Return what an application waited for when a frame was late or playback stopped.
 
-    `follow` returns the causes of an event. It is called within the search for a large enough
-    window, as the history of another flow is not that which the caller can widen.
+    `follow` returns the causes of an event, `lost` where what was waited for was lost. Both are
+    called within the search for a large enough window, as the history of another flow is not that
+    which the caller can widen.
     """
     table = _Table.of(setup, flow)
     end_ns = table.rows[-1][0] if table.rows else row.time_ns
     if row.event == "late_frame":
         sentences, span = _of_frame(table, row)
+    elif row.event == "slow_object":
+        sentences, span = _of_object(table, row)
     else:
         sentences, span = _of_stall(table, row, end_ns)
-    flows = [flow]
-    if any(one["name"] == f"{flow}-requests" for one in setup.flows):
-        flows.append(f"{flow}-requests")
+    of, own = _connection(setup, flow, table, row)
+    flows = {of: own}
+    if requests := requests_of(setup, of):
+        flows[requests] = _Table.of(setup, requests)
     arrivals = [
         (at, name)
-        for name in flows
-        for at in (table if name == flow else _Table.of(setup, name)).times("rcv")
+        for name, table_of in flows.items()
+        for at in table_of.times("rcv")
         if span[0] < at <= span[1]
     ]
     arrivals.sort()
@@ -87,20 +129,82 @@ def waiting_for(
         for since, (until, name) in zip(begins, ends, strict=True)
     ]
     length, since, until, name = max(gaps, key=lambda gap: (gap[0], -gap[1]))
-    what = f"`{name or flow}`"
-    if name == f"{flow}-requests":
+    what = f"`{name or of}`"
+    if name == requests and requests:
         what = f"the request (flow {what})"
     text = f"nothing of {what} arrived for {number(length / NS_PER_S)} s from here on"
     sentences.append((since, text))
+    found = Waiting(sentences, name, (), span, (since, until), of)
     if name is None:
-        return Waiting(sentences, None, ())
+        return found
 
-    def look(size: int) -> Sequence[Step]:
+    def look(size: int) -> tuple[Sequence[Step], str]:
         history = History(setup, flow=name, near_ns=until, size=size)
         came = [one for one in history.instant(until) if one.event == "rcv"]
-        return follow(history, came[0].index)
+        gap = Stall(since, until, came[0].index, is_ended=True, waited=came[0].number)
+        said = (
+            in_short(history, gap, lost(history, gap)).removeprefix("In short: ").removesuffix(".")
+        )
+        return follow(history, came[0].index), said
 
-    return Waiting(sentences, name, widening(look))
+    causes, silent = widening(look)
+    return replace(found, causes=causes, silent=silent)
+
+
+def burst_lines(rows: Sequence[Row]) -> list[str]:
+    """Return a line for late frames that follow each other: when they were read, their numbers, and
+    how long the first, the slowest and the last one took.
+    """
+    bursts: list[list[Row]] = []
+    for row in sorted(rows, key=lambda row: int(row.detail)):
+        if bursts and int(row.detail) == int(bursts[-1][-1].detail) + 1:
+            bursts[-1].append(row)
+        else:
+            bursts.append([row])
+    lines = []
+    for burst in bursts:
+        first, last = burst[0], burst[-1]
+        if len(burst) == 1:
+            lines.append(f"{clock(first.time_ns):>12}  {row_text(first)}")
+            continue
+        took = (to_ms(one) for one in (first.value, max(o.value for o in burst), last.value))
+        least, most, end = took
+        lines.append(
+            f"{clock(first.time_ns):>12}  late_frame {first.detail} to {last.detail}, {len(burst)} "
+            f"frames read until {clock(last.time_ns)}: the first one after {least}, the slowest "
+            f"after {most}, the last after {end}"
+        )
+    return lines
+
+
+def _connection(setup: Setup, flow: str, table: _Table, row: Row) -> tuple[str, _Table]:
+    """The flow that carried what was waited for, and its events: of several connections of a page,
+    whose first one has its events, that on which data arrived as it was read.
+    """
+    if row.event == "slow_object" and flow.endswith("-c0"):
+        page = flow.removesuffix("-c0")
+        for one in setup.flows:
+            if (
+                one["name"].rpartition("-c")[0] == page
+                and one["name"].rpartition("-c")[2].isdigit()
+            ):
+                own = table if one["name"] == flow else _Table.of(setup, one["name"])
+                if row.time_ns in own.times("rcv"):
+                    return one["name"], own
+    return flow, table
+
+
+def _of_object(table: _Table, row: Row) -> tuple[list[tuple[int, str]], tuple[int, int]]:
+    """A slow object of a page, from its request until it was read."""
+    asked = table.times("request", lambda _, detail: detail == row.detail)
+    began = asked[0] if asked else row.time_ns - int(row.value)
+    every = [value for _, name, value, _ in table.rows if name == "object"]
+    what = "the document" if row.detail == "0" else f"object {row.detail}"
+    text = (
+        f"{what} was read {number(row.value / NS_PER_S)} s after its request; the median of the "
+        f"page's {len(every):,} objects is {number(median(every) / NS_PER_S)} s"
+    )
+    return [(row.time_ns, text), (began, f"{what} was requested")], (began, row.time_ns)
 
 
 def _of_frame(table: _Table, row: Row) -> tuple[list[tuple[int, str]], tuple[int, int]]:

@@ -454,6 +454,12 @@ class History:
         """What the setup says of the flow."""
         return dict(next(one for one in self.setup.flows if one["name"] == self.flow))
 
+    @cached_property
+    def is_paced(self) -> bool:
+        """Whether a controller gave the sender a rate at which it sends."""
+        rates = self.setup.events(flow=self.flow, name="pacing_rate")
+        return any(row[3] > 0 for row in rates.rows())
+
     def sender(self, at_ns: int) -> dict[str, Any]:
         """Return the state of the sender after everything before that instant; empty for a QUIC
         stack.
@@ -475,5 +481,11 @@ def listed(
     source: Setup | Plan, name: str, *, run: int = 0, flow: str | None = None
 ) -> tuple[list[Row], str]:
     """Return all events of a name in the order of time, and the digest of the run."""
-    events = setup_of(source, run).events(flow=flow, name=name)
+    setup = setup_of(source, run)
+    if name == "slow_object":
+        from midflight.explain.applications import slow_objects
+
+        of = flow if flow is not None else setup.flows[0]["name"]
+        return slow_objects(setup, of), setup.events(flow=of, name="object").digest or ""
+    events = setup.events(flow=flow, name=name)
     return [Row(*values) for values in events.rows()], events.digest or ""

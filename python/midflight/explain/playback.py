@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from midflight.explain.afterwards import limit_after
 from midflight.explain.path import PathSamples
+from midflight.explain.requests import lost_request
 from midflight.explain.words import link_text, to_ms
 
 if TYPE_CHECKING:
@@ -65,7 +67,11 @@ def playback_stalls(
             since, media_bps = asked[0]
             by = read[0] if read else setup.end_ns
             within = (times > since) & (times <= by)
-            why = _why(path, number, (since, by), media_bps, (times[within], sizes[within]))
+            arrived = times[within], sizes[within]
+            request = lost_request(setup, flow, since, by)
+            again = _again_from(since, by, times[within])
+            after = limit_after(setup, flow, at, again, by)
+            why = _why(path, number, (since, by), media_bps, arrived, (request, after))
         found.append(PlaybackStall(at, until, since, number, why))
     return found
 
@@ -80,8 +86,12 @@ def _why(
     span: tuple[int, int],
     media_bps: float,
     arrived: tuple[np.ndarray, np.ndarray],
+    others: tuple[str, str],
 ) -> str:
-    """Return what arrived of a segment from its request until it was read, and beside what."""
+    """Return what arrived of a segment from its request until it was read, and beside what; and of
+    the `others` what became of the request, and what limited the flow after that.
+    """
+    request, after = others
     since, by = span
     times, sizes = arrived
     bits = 8 * float(sizes.sum())
@@ -106,7 +116,13 @@ def _why(
     covered = sum(max(0, min(end, e) - max(begin, b)) for b, e, _ in pauses)
     if end - begin - covered > _LEAST_SILENCE * (by - since):
         words.append(f"nothing of it arrived from {to_ms(begin)} to {to_ms(end)}")
-    return "; ".join(words)
+    return "; ".join(filter(None, (*words, request, after)))
+
+
+def _again_from(since: int, by: int, times: np.ndarray) -> int:
+    """From when on data arrived, after the longest time without any between two instants."""
+    edges = np.concatenate([[since], times, [by]])
+    return int(edges[int(np.argmax(np.diff(edges))) + 1])
 
 
 def _pauses(path: PathSamples, since: int, by: int) -> list[tuple[int, int, str]]:

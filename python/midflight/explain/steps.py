@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, TypeAlias
 from midflight._core import QUIC_STACKS
 from midflight.explain.estimates import sample_parts
 from midflight.explain.events import CLOSES, CONGESTION, SENT, Copy, History, Row
-from midflight.explain.waits import long_sample, rto_words
+from midflight.explain.waits import is_written_then, long_sample, rto_words
 from midflight.explain.words import (
     OF_QUIC,
     WAKES,
     link_text,
+    loss_words,
+    names_in_events,
     number,
     order_text,
     ordinal,
@@ -66,9 +68,7 @@ class Steps:
         """With `since_ns`, follow what the sender waited for since then (`explain.chain`)."""
         self.history = history
         self.since_ns = since_ns
-        links = history.setup.places
-        ends = {f"{name}-mobile": name for name in links}
-        self.names = {**ends, **{f"mobile-{name}": name for name in links}}
+        self.names = names_in_events(history.setup.places)
         said = next(one for one in history.setup.flows if one["name"] == history.flow)
         self.is_of_stack = said["stack"] in QUIC_STACKS
         self.node_sends_acks = said["moves"] and said["direction"] == "down"
@@ -405,7 +405,9 @@ class Steps:
         where = self.head(row)
         if history.head(row.index) is None and (where is None or where[0] != "open"):
             order = self.train_order(row)
-            if order is None:
+            if order is None and is_written_then(history, row):
+                text += ", when the application had written it: the flow is application-limited"
+            elif order is None:
                 text += ", when its time had come: sending is paced"
                 where = self.sent_before(row)
             else:
@@ -633,16 +635,7 @@ class Steps:
     def loss_text(self, row: Row) -> str:
         """Return where and why something was lost."""
         _, cause = row.lost or ("", "")
-        name = link_text(self.link_name(row))
-        if cause == "queue":
-            return f"dropped at the queue of {name}, which was full"
-        if cause == "early":
-            return f"dropped by the discipline of the queue of {name}, before it was full"
-        if cause == "node":
-            return f"kept back by the node before {name}"
-        if cause == "break":
-            return f"lost at {name}, which was down"
-        return f"lost by the radio of {name}"
+        return loss_words(cause, self.link_name(row))
 
     def fate(self, seq: int, by_ns: int, what: str) -> Iterator[Sentence]:
         """Yield what became of a segment, of its last transmission first."""

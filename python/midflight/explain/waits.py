@@ -8,7 +8,15 @@ from typing import NamedTuple
 from midflight.explain.events import SENT, History, Row, Stall
 from midflight.explain.words import link_text, number, outage_text, path_change_text, when
 
-__all__ = ["full_window", "in_short", "long_sample", "pauses", "rto_words", "still_waiting"]
+__all__ = [
+    "full_window",
+    "in_short",
+    "is_written_then",
+    "long_sample",
+    "pauses",
+    "rto_words",
+    "still_waiting",
+]
 
 #: A sample counts as that of a pause from this share of its length on.
 _LEAST_SHARE = 0.5
@@ -25,6 +33,16 @@ _TIMERS = {
     "reordering": "RACK's reordering timer",
     "persist": "its persist timer",
 }
+
+
+def is_written_then(history: History, row: Row) -> bool:
+    """Whether an application had just written what was sent without an ACK or a timer: nothing was
+    in flight, or its sender has no pace.
+    """
+    before = history.sender_before(row.index)
+    if not history.described.get("workload"):
+        return False
+    return before.una >= before.max or not history.is_paced
 
 
 class Pause(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from midflight.explain.events import LinkOutage, Row
@@ -16,6 +17,8 @@ __all__ = [
     "are_same_times",
     "clock",
     "link_text",
+    "loss_words",
+    "names_in_events",
     "number",
     "order_text",
     "ordinal",
@@ -87,6 +90,8 @@ def row_text(row: Row) -> str:
         return f"taken for a spurious {row.detail}"
     if row.event in ("break", "make", "notice", "recovery_exit", "state", "order", "signal"):
         return f"{row.event} {row.detail}".rstrip()
+    if row.event in ("object", "slow_object"):
+        return f"{row.event} {row.detail}, read after {seconds_text(int(row.value))}"
     if row.event in ("frame", "late_frame"):
         return f"{row.event} {row.detail}, read after {seconds_text(int(row.value))}"
     value = number(row.value) if row.value != int(row.value) else str(int(row.value))
@@ -96,6 +101,25 @@ def row_text(row: Row) -> str:
 def link_text(name: str) -> str:
     """Return the name of a link, marked as a name within a sentence."""
     return f"`{name}`"
+
+
+def names_in_events(links: Iterable[str]) -> dict[str, str]:
+    """Return the names of access links by those of their ways, which events have."""
+    return {way: name for name in links for way in (f"{name}-mobile", f"mobile-{name}")}
+
+
+def loss_words(cause: str, link: str) -> str:
+    """Return where and why something was lost."""
+    name = link_text(link)
+    if cause == "queue":
+        return f"dropped at the queue of {name}, which was full"
+    if cause == "early":
+        return f"dropped by the discipline of the queue of {name}, before it was full"
+    if cause == "node":
+        return f"kept back by the node before {name}"
+    if cause == "break":
+        return f"lost at {name}, which was down"
+    return f"lost by the radio of {name}"
 
 
 def path_change_text(one: PathChange) -> str:
