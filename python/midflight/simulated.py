@@ -106,7 +106,7 @@ def _losses_and_queues(link: Mapping[str, Any], at: str, axes: Collection[str]) 
     """
     from midflight import _core
     from midflight.plot.common.plain import loss_words
-    from midflight.plot.results.axis import spaced
+    from midflight.plot.results.places import spaced
 
     disciplines = {one["name"] for one in _core.queue_disciplines()}
     values = []

@@ -294,7 +294,8 @@ def shown_effects(summary: Summary) -> Sequence[Sequence[str]]:
     """Return what each value changes in all, with the words that figures have."""
     from midflight.plot.common.names import column_name
     from midflight.plot.common.style import labelled, short_label
-    from midflight.plot.results.axis import shown_value, unit_of
+    from midflight.plot.results.axis import shown_value
+    from midflight.plot.results.places import change_unit
 
     def named(key: str) -> str:
         if key == summary.asked.compare:
@@ -302,7 +303,7 @@ def shown_effects(summary: Summary) -> Sequence[Sequence[str]]:
             return labelled(column_name(key)) if "." in key else key
         return short_label(key)
 
-    return effect_cells(summary, named, shown_value, unit_of(summary.metric))
+    return effect_cells(summary, named, shown_value, change_unit(summary.metric))
 
 
 def _effect_notes(summary: Summary) -> str:
@@ -401,8 +402,8 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
     def image(figure: Any) -> str:
         return data_url(figure_bytes(figure, ".svg"), "image/svg+xml")
 
-    over = [key for key, values in asked.axes.items() if len(values) > 1]
-    over = [key for key in over if key not in (*summary.by, asked.compare)]
+    counts = {key: len(values) for key, values in asked.axes.items() if len(values) > 1}
+    over = {k: n for k, n in counts.items() if k not in (*summary.by, asked.compare)}
     paired, mapped = paired_shown(compared_in_pairs), paired_maps(compared_in_pairs)
     if lacks_pairs(compared_in_pairs):
         paired = mapped = None
@@ -414,7 +415,7 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
         alone = separated_axes(compared_in_pairs)[:1]
         again = [key for key in asked.axes if key in (*alone, asked.compare)]
         compared_in_pairs = Summary.of(asked, folder, metric, again).comparison_columns()
-        over = [key for key, values in asked.axes.items() if len(values) > 1 and key not in again]
+        over = {key: count for key, count in counts.items() if key not in again}
         paired = paired_shown(compared_in_pairs)
     if paired is not None:
         how: Any = {"value": paired.value, "x": paired.x, "by": paired.by, "samples": over}

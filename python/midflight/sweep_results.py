@@ -40,6 +40,7 @@ __all__ = [
     "compare",
     "groups",
     "has_no_spread",
+    "have_no_percentage",
     "is_hint",
     "is_negligible",
     "read_flows",
@@ -249,6 +250,18 @@ class Comparison:
         if self.is_endless:
             low, high = self.difference - self.half_width, self.difference + self.half_width
         return int(low > 0) - int(high < 0)
+
+
+#: Percentages are given unless this share of them, or more, have no interval with ends.
+_MANY_UNFIT = 0.5
+
+
+def have_no_percentage(unfit: Iterable[bool]) -> bool:
+    """Return whether changes are no percentages, if these say which ones have none, or one whose
+    interval has no end or reaches -100 %: as one mean may be 0, others still have some.
+    """
+    each = [*unfit]
+    return bool(each) and sum(each) >= _MANY_UNFIT * len(each)
 
 
 #: Changes that are known to be less than this share of the baseline are called none, and how.

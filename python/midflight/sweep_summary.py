@@ -38,8 +38,6 @@ MOST_PRINTED = 24
 WIDTH = 96
 #: What a comparison has that its file has otherwise, or not.
 _IN_NO_FILE = ("values", "lower", "higher", "each")
-#: The signs of the units in which metrics are printed, by their size in units of the metric.
-_UNITS = {1e9: "s", 1e6: "Mbit/s"}
 #: A metric that all flows have.
 _OF_ALL = "goodput_bps"
 
@@ -309,14 +307,14 @@ class Summary:
         """Return the table of what each value changes in all, with a text above it and what its
         columns mean; None without a pair, or where it has no more than the comparison.
         """
+        from midflight.plot.results.places import change_unit
         from midflight.sweep_effects import effect_cells, effect_notes
 
         if not self.has_effects or not any(
             one.combinations > 1 or one.harms for one in self.effects
         ):
             return None
-        _, scale = self.measured
-        cells = effect_cells(self, unit=(_UNITS.get(scale, ""), 1 / scale))
+        cells = effect_cells(self, unit=change_unit(self.metric))
         notes = "; ".join(effect_notes(self))
         several = any(one.combinations > 1 for one in self.effects)
         words = "Combinations with a change in either direction, and the overall change:"
@@ -366,13 +364,16 @@ class Summary:
         `for_terminal` the options that give these.
         """
         from midflight.plot.common.names import plural_name
+        from midflight.plot.results.places import change_unit
         from midflight.sweep_results import why_same
 
+        unit, _ = change_unit(self.metric)
+        difference = f"difference in {unit}" if unit else "difference"
         first = self.compared[0]
         if not self.has_pairs:
             return textwrap.fill(self._without_pairs(for_terminal=for_terminal), WIDTH)
         if not self.has_intervals:
-            text = f"Against {first.baseline}: difference, and ratio in per cent. "
+            text = f"Against {first.baseline}: {difference}, and ratio in per cent. "
             same = [one for one in self.compared if one.is_same]
             if same:
                 text += f"{why_same(same).capitalize()}, so no confidence interval."
@@ -388,7 +389,7 @@ class Summary:
             text += "more runs (--runs N) give one over chance."
             return textwrap.fill(text, WIDTH)
         text = (
-            f"Against {first.baseline}, pair by pair: mean difference, change of the mean in per "
+            f"Against {first.baseline}, pair by pair: mean {difference}, change of the mean in per "
             "cent, 95 % confidence intervals; pairs that miss a value are left out."
         )
         varied = [axis for axis in self.asked.axes if axis not in self.by]

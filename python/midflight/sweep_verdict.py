@@ -129,9 +129,10 @@ def _extremes(summary: Summary) -> Iterator[str]:
     """
     from midflight.plot.common.names import column_name, with_value, within_text
     from midflight.plot.common.style import labelled, short_label
-    from midflight.plot.results.axis import shown_value, unit_of
+    from midflight.plot.results.axis import shown_value
+    from midflight.plot.results.places import change_unit
 
-    unit, scale = unit_of(summary.metric)
+    unit, scale = change_unit(summary.metric)
     axes = [place for place, key in enumerate(summary.by) if len(summary.asked.axes[key]) > 1]
     flows = list(dict.fromkeys(one.flow for one in summary.grouped))
 
@@ -182,10 +183,10 @@ def _effects(every: Sequence[Group], axes: Sequence[int], summary: Summary) -> I
     values of the others, the largest one first; nothing of a single one.
     """
     from midflight.plot.common.style import short_label
-    from midflight.plot.results.axis import unit_of
+    from midflight.plot.results.places import change_unit
     from midflight.results import quartiles
 
-    unit, scale = unit_of(summary.metric)
+    unit, scale = change_unit(summary.metric)
     found = []
     for place in axes:
         values: dict[str, list[float]] = {}
@@ -547,8 +548,10 @@ def _few(found: Sequence[First], way: Direction, where: _Where) -> str:
     rest = []
     for other, those in more[:_MOST_NAMED]:
         every = sum(other in (*one.best, *one.near) for one in here)
-        in_all = f", and {every} in all" if every > len(those) else ""
-        rest.append(f"{other} in{last} {where.of(those)}{in_all}")
+        # Where both are it is not the first one.
+        also = every - len(those)
+        more_of = f", and also in {also} of those before" if also else ""
+        rest.append(f"{other} is so in{last} {where.of(those)}{more_of}")
     if len(more) > _MOST_NAMED:
         rest.append(f"others in {sum(len(those) for _, those in more[_MOST_NAMED:])}")
     return f"{said}; {'; '.join(rest)}"

@@ -72,7 +72,7 @@ class _Axis:
     """An axis with its values, numbers in their order."""
 
     def __init__(self, place: int, name: str, every: Sequence[_Point]) -> None:
-        from midflight.plot.results.axis import axis_places
+        from midflight.plot.results.places import axis_places
 
         self.place, self.name = place, name
         values = list(dict.fromkeys(point[place] for point in every))

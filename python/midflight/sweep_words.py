@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from midflight.percentiles import PERCENTILES
-from midflight.sweep_results import LEAST_WORDS, why_same
+from midflight.sweep_results import LEAST_WORDS, have_no_percentage, why_same
 from midflight.sweep_where import where_words
 
 if TYPE_CHECKING:
@@ -120,12 +120,13 @@ def change_lines(summary: Summary) -> Iterator[str]:
     metric, how often that is clear and by how much. Against a mean that may be 0 the change is a
     difference in the metric's unit.
     """
-    from midflight.plot.results.axis import shown_value, unit_of
+    from midflight.plot.results.axis import shown_value
+    from midflight.plot.results.places import change_unit
 
     if summary.is_all_early:
         return
     way = direction_of(summary.metric)
-    unit, scale = unit_of(summary.metric)
+    unit, scale = change_unit(summary.metric)
     # As in the figure, all are in the same unit.
     size = size_of(summary.compared, (unit, scale))
     is_relative = size.is_relative
@@ -158,7 +159,8 @@ def change_lines(summary: Summary) -> Iterator[str]:
             said, no_pairs = f"{said}{no_pairs.removeprefix(';')}", ""
         # Those of few pairs say nothing, unless there are no others.
         told = [one for one in known if not one.is_hint] or known
-        mean = sum(size.of(one) for one in told) / len(told) if told else 0.0
+        sizes = [*filter(math.isfinite, map(size.of, told))]
+        mean = sum(sizes) / len(sizes) if sizes else 0.0
         if not told and ended:
             mean = math.copysign(math.inf, sum(one.ended_side for one in ended))
         # Of each flow the best one first, if it is known which, and those without a pair last.
@@ -173,11 +175,13 @@ def change_lines(summary: Summary) -> Iterator[str]:
 
 
 def size_of(compared: Iterable[Comparison], unit: tuple[str, float]) -> Size:
-    """Return the size in which changes are given: in per cent, or, where a mean of the baseline may
-    be 0, as differences in a unit, with its scale.
+    """Return the size in which changes are given: in per cent, or, where most have no percentage,
+    as the mean of the baseline may be 0, as differences in a unit, with its scale.
     """
     measured = [one for one in compared if math.isfinite(one.difference)]
-    if any(one.is_endless or one.may_lose_all for one in measured):
+    # Where both means are 0 there is no change.
+    some = [one for one in measured if one.difference or not one.is_of_zero] or measured
+    if have_no_percentage(one.is_endless or one.may_lose_all for one in some):
         return Size(*unit)
     return Size("%", 100.0, is_relative=True)
 
@@ -208,6 +212,8 @@ class Size:
 
     def text(self, value: float, *, signed: bool = False) -> str:
         """A size without its unit, of two digits in per cent and three of a difference."""
+        if math.isinf(value):
+            return "no end"
         least, digits = (10, 2) if self.is_relative else (1000, 3)
         sign = "+" if signed and value else ""
         is_large = abs(value) >= least - 0.5
@@ -216,7 +222,9 @@ class Size:
 
     def range(self, values: Iterable[float]) -> str:
         """The least and the largest of some sizes, with their unit."""
-        sizes = sorted(values)
+        sizes = sorted(filter(math.isfinite, values))
+        if not sizes:
+            return "an amount without a percentage"
         low, high = self.text(sizes[0]), self.text(sizes[-1])
         return f"{low if low == high else f'{low} to {high}'} {self.unit}".rstrip()
 
@@ -374,11 +382,19 @@ def _no_intervals(some: Sequence[Comparison]) -> str:
 
 
 def _no_percentage(known: Sequence[Comparison], *, is_relative: bool) -> str:
-    """Why changes are differences: the mean of the baseline is 0, or is not known well."""
+    """Why changes are differences, or some of them have no percentage: the mean of the baseline is
+    0, or is not known well.
+    """
     from midflight.plot.results.axis import shown_value
 
+    if is_relative:
+        # Those with a percentage have one; that its interval has no end is seen.
+        none = [one for one in known if one.is_of_zero and one.difference]
+        in_some = f" in {len(none)}" if len(known) > 1 else ""
+        baseline = shown_value(known[0].baseline) if known else ""
+        return f"no percentage{in_some}: the mean of {baseline} is 0" if none else ""
     endless = [one for one in known if one.is_endless]
-    if is_relative or not endless:
+    if not endless:
         return ""
     is_zero = all(one.is_of_zero for one in known)
     said = "is 0" if is_zero else "is too uncertain"

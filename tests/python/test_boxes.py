@@ -112,7 +112,7 @@ def test_few_values_are_points_without_a_box() -> None:
         first, second, third, alone = line.get_xdata()
         assert first < second < third
         assert second == pytest.approx(alone)
-    assert words_of(figure) == "a point for each value and a line at the median, over 4 values"
+    assert words_of(figure) == "a point for each value and a line at the median over 4 values"
     assert names_in(figure)[-2:] == ["a", "b"]
     # Beside boxes it is said of which they are.
     mixed = words_of(boxes([few, [float(one) for one in range(10)]]))

@@ -20,7 +20,7 @@ from midflight.plot import figure_of, plot_spread
 from midflight.plot.results.compared import usual_change
 from midflight.plot.results.maps import number_words
 from midflight.plot.results.median_panels import near_ends
-from midflight.plot.results.samples import interval_words
+from midflight.plot.results.samples import interval_words, pooled_of
 
 SCHEME, GAP, AT = "flows.download.scheme", "handoffs.0.gap", "handoffs.0.at"
 RATE = "links.lte.rate"
@@ -53,7 +53,7 @@ def test_the_only_compared_value_is_named(paired: Path, tmp_path: Path) -> None:
         assert main(["plot", str(paired), "--out", str(out), *labels]) == 0
         said = texts_of(out)
         assert f"Transfer time: change with {name} against sack (CUBIC) (%)" in said
-        assert "change of the mean and 95 % interval over 3 instants" in said
+        assert "change of the mean and 95 % interval; each point: all 3 instants" in said
         assert said.count("instant") == 1
     # Where the axis or the legend has it, once is enough.
     for option in ("--x", "--by"):
@@ -73,7 +73,9 @@ def test_a_map_of_a_comparison_has_signed_percentages(paired: Path) -> None:
     assert cells.get_title() == "freeze"
     written = [text.get_text() for text in cells.texts]
     every = [one.get_text() for one in cells.figure.findobj(Text)]
-    assert any("change of the mean over 3 instants" in " ".join(one.split()) for one in every)
+    assert any(
+        "change of the mean; each cell: all 3 instants" in " ".join(one.split()) for one in every
+    )
     written = [one.strip("()") for one in written]
     known = ratios(paired)
     assert len(written) == len(known) == 4
@@ -150,18 +152,25 @@ def test_numbers_of_a_map_have_a_minus_sign() -> None:
     assert number_words(-0.001, 2, signed=True) == number_words(0.0, 2, signed=True) == "0.00"
 
 
-def test_captions_of_intervals_are_plain() -> None:
-    at = [AT, "links.cell.trace.offset"]
-    assert interval_words("mean", "axes", [30], at[:1]) == (
-        "mean and 95 % interval over 30 instants"
+def test_captions_of_intervals_say_what_each_point_takes_together() -> None:
+    at, start = {AT: 11}, {"links.cell.trace.offset": 3}
+    times = "\N{MULTIPLICATION SIGN}"
+    both = pooled_of("axes", at | start)
+    for counts, words in (
+        ([(33, 33)] * 2, f"all 11 instants {times} 3 starts in the recording of cell"),
+        ([(33, 33), (30, 30)], "30 to 33 pairs of 11 instants"),
+    ):
+        said = interval_words("mean", "axes", counts, both)
+        assert said.startswith(f"mean and 95 % interval; each point: {words}")
+    assert interval_words("mean", "axes", [(2, 2)], pooled_of("axes", {AT: 2})).endswith(
+        "each point: both instants"
     )
-    assert interval_words("mean", "axes", [30], at[1:]).endswith(
-        "over 30 starts in the recording of cell"
+    # Seeds are samples of their own: of each the instants are averaged.
+    seeds = pooled_of("runs", at | {"seed": 5})
+    assert interval_words("mean", "runs", [(5, 55)], seeds) == (
+        f"mean and 95 % interval over 5 seeds; each point: all 5 seeds {times} 11 instants"
     )
-    assert interval_words("mean", "axes", [90, 30], at).endswith(
-        "over 30 to 90 values of instant and start in the recording of cell"
-    )
-    assert interval_words("mean", "runs", [1, 3]).endswith(
+    assert interval_words("mean", "runs", [(1, 1), (3, 3)]).endswith(
         "over 1 to 3 runs; none where there is only one run"
     )
 
@@ -170,7 +179,7 @@ def test_a_caption_names_a_sampled_axis_once(paired: Path) -> None:
     figure = figure_of(plot_spread, paired, "interval", value="duration_ns", x=GAP, by=[SCHEME])
     (said,) = [one.get_text() for one in figure.axes[0].texts]
     said = " ".join(said.split())
-    values = "over 6 values of rate of lte and instant"
+    values = "each point: all 2 rates of lte \N{MULTIPLICATION SIGN} 3 instants"
     assert said.removesuffix("; lines stand side by side").endswith(values)
     assert "together" not in said
 

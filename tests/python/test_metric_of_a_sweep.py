@@ -259,7 +259,7 @@ def test_reports_figures_and_python_separate_what_the_sweep_separated(tmp_path: 
     # The figures say so, and not the captions, too.
     assert "ooled" not in "".join(captions)
     images = re.findall(r"data:image/svg\+xml;base64,([^\"]+)", html)
-    told = [one for one in images if "2 one-way delays of lte" in b64decode(one).decode()]
+    told = [one for one in images if "both one-way delays of lte" in b64decode(one).decode()]
     assert len(told) >= 2
     every = sweep_report_html(folder, by=[GAP, "links.lte.delay"])
     assert "One-way delay of lte" in table_of(every, "results")

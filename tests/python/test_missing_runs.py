@@ -253,11 +253,10 @@ def test_what_a_figure_pools_is_named_with_its_instants(short: Path, kind: str) 
         how: Any = {"x": x, "y": y, "by": by, "value": "duration_ns"}
         figure = figure_of(plot_spread, short, kind, **how)
     said = said_in(figure) + " ".join(axes.get_title() for axes in figure.axes)
-    if kind == "interval":
-        assert "values of one-way delay of lte and instant" in said
-        return
-    gaps = "3 gaps, " if kind == "cdf" else ""
-    assert f"over {gaps}2 one-way delays of lte and 3 instants" in said
+    times = " \N{MULTIPLICATION SIGN} "
+    gaps = f"3 gaps{times}" if kind == "cdf" else ""
+    some = "3 to 6 runs of" if kind == "interval" else "all"
+    assert f": {some} {gaps}2 one-way delays of lte{times}3 instants" in said
 
 
 def test_lines_are_of_instants_if_the_sweep_keeps_them_apart(tmp_path: Path) -> None:
@@ -280,11 +279,11 @@ def test_rows_of_maps_are_about_as_long(maps: int, rows: list[int]) -> None:
 def test_what_each_run_is_averaged_over_is_named() -> None:
     columns = compared() | {"a.y": ["1", "1"]}
     for kind in ("interval", "heatmap"):
-        how: Any = {"x": GAP, "y": "a.y", "value": "ratio", "samples": [AT, "seed"]}
+        how: Any = {"x": GAP, "y": "a.y", "value": "ratio", "samples": {AT: 3, "seed": 5}}
         # Of each run one pair counts, or, where some are left out, not as many of each.
         assert "over 3 to 5 runs" in spread_of(columns, kind, **how).detail
         some = columns | {"pairs": [9, 3]}
-        assert "over 3 to 5 seeds (3 to 9 pairs)" in spread_of(some, kind, **how).detail
+        assert "over 3 to 5 seeds; each" in spread_of(some, kind, **how).detail
         # Where the instants are the samples, they are named once.
         by_axes = columns | {"over": ["axes"] * 2}
         assert "pooled" not in spread_of(by_axes, kind, **how).detail

@@ -372,7 +372,8 @@ def test_names_have_capitals_at_the_beginning_only() -> None:
     columns |= {"y": ["a", "a"], "z": ["c", "c"]}
     how: Any = {"x": "x", "y": "y", "value": "duration_ns"}
     kept = {"where": {"z": "c"}}
-    assert spread_of(columns, "heatmap", **how).detail == "medians over 2 one-way delays of lte"
+    said = spread_of(columns, "heatmap", **how).detail
+    assert said == "medians; each cell: both one-way delays of lte"
     remark = spread_of(columns, "heatmap", **how, **kept).remark
     assert remark == "Z: c"
 

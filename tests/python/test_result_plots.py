@@ -150,7 +150,8 @@ def test_the_instants_of_a_run_are_one_sample() -> None:
     mean, half = mean_ci([10.0, 11.0, 12.0, 13.0])
     assert (row["mean"], row["high"]) == pytest.approx((mean, mean + half))
     assert (row["over"], row["samples"], row["values"]) == ("runs", 4, 12)
-    assert data.detail == "mean and 95 % interval over 4 seeds of 3 instants each"
+    every = "all 4 seeds \N{MULTIPLICATION SIGN} 3 instants"
+    assert data.detail == f"mean and 95 % interval over 4 seeds; each point: {every}"
     said = [one.get_text() for one in spread_figure(data).axes[0].texts]
     assert said == [data.detail]
     # So it is in a table without digests, such as phases.csv, and by seeds.
@@ -169,7 +170,7 @@ def test_without_chance_an_interval_is_over_the_other_axes() -> None:
     mean, half = mean_ci([0.0, 10.0, 20.0])
     assert (row["mean"], row["high"]) == pytest.approx((mean, mean + half))
     assert (row["over"], row["samples"]) == ("axes", 3)
-    assert data.detail.endswith("over 3 instants")
+    assert data.detail.endswith("each point: all 3 instants")
     # Runs that are all the same are no evidence.
     twice = {name: [*column, *column] for name, column in columns.items()}
     twice["run"] = [0, 0, 0, 1, 1, 1]
@@ -182,7 +183,7 @@ def test_one_sample_has_no_interval_and_the_figure_says_why() -> None:
     # Each run is a line, and its instants are a sample of instants.
     assert [one["samples"] for one in rows] == [1, 1]
     assert all(np.isnan(one["low"]) for one in rows)
-    assert data.detail == "mean; no interval, as each is of one seed of 3 instants"
+    assert data.detail == "mean; no interval, as each is of one seed; each point: all 3 instants"
     kept = {"run": "0", "handoffs.0.at": "1 s"}
     data, (row,) = interval_of(columns, where=kept)
     assert (row["mean"], row["samples"], row["values"]) == (10.0, 1, 1)
@@ -215,7 +216,7 @@ def test_a_map_says_what_it_keeps_and_what_it_takes_together(swept: Path) -> Non
     assert (axes.get_title(), axes.texts[-1].get_text()) == ("", "Scheme of download: sack")
     axes = spread_figure(spread_of(columns, "heatmap", **how), title="A").axes[0]
     said = axes.texts[-1].get_text()
-    assert (axes.get_title(), said) == ("A", "medians over 2 schemes of download")
+    assert (axes.get_title(), said) == ("A", "medians; each cell: both schemes of download")
 
 
 def test_a_measure_of_an_application_is_missing_in_no_other_flow() -> None:
@@ -453,7 +454,7 @@ def test_what_is_pooled_is_said_in_each_figure(
         # The compared schemes have a map each, unless they are an axis.
         assert ("note: pooled" in capsys.readouterr().err) == (axis == scheme)
         shown = spread_of(columns, "heatmap", value="duration_ns", x=axis, y="seed")
-        assert f"medians over 2 {other}" in shown.detail
+        assert f"medians; each cell: both {other}" in shown.detail
     assert main([*words, "duration_ns", "--x", gap, "--by", "flow"]) == 0
     # The compared schemes have lines beside those that are asked for.
     said = capsys.readouterr().err
@@ -540,23 +541,27 @@ def test_schemes_on_an_axis_have_their_looks_and_no_legend(kind: str) -> None:
 def test_a_figure_says_what_it_pools_of_the_rows_that_are_kept(swept: Path) -> None:
     scheme, gap = "flows.download.scheme", "handoffs.0.gap"
     columns = read_columns(swept, "duration_ns")
-    behind = {False: "over 6 runs (3 seeds \N{MULTIPLICATION SIGN} 2 gaps)", True: "over 3 runs"}
+    behind = {
+        False: "; each {}: 6 runs (3 seeds \N{MULTIPLICATION SIGN} 2 gaps)",
+        True: " over 3 runs",
+    }
     how: Any = {"value": "duration_ns"}
     for is_kept, words in behind.items():
         where = {gap: "1s"} if is_kept else {}
         # The same words in all kinds of figures.
         (axes,) = figure_of(plot_axis, columns, x=scheme, y="duration_ns", where=where).axes
-        assert axes.texts[-1].get_text().replace("\n", " ").endswith(words)
+        assert axes.texts[-1].get_text().replace("\n", " ").endswith(words.format("point"))
         shares = spread_of(columns, "cdf", by=[scheme], where=where, **how).detail
-        assert shares == f"shares {words}"
+        assert shares == f"shares{words}".format("line")
         boxes = spread_of(columns, "box", x=scheme, where=where, **how).detail
-        assert boxes == f"a point for each run and a line at the median, {words}"
+        assert boxes == f"a point for each run and a line at the median{words}".format("line")
         means = spread_of(columns, "interval", x=scheme, where=where, **how).detail
         # Of each seed the gaps are averaged.
-        over = "3 runs" if is_kept else "3 seeds of 2 gaps each"
+        behind_means = "3 seeds; each point: all 3 seeds \N{MULTIPLICATION SIGN} 2 gaps"
+        over = "3 runs" if is_kept else behind_means
         assert means == f"mean and 95 % interval over {over}"
         one = spread_of(columns, "heatmap", x=scheme, y="flow", where=where, **how)
-        assert one.detail == f"medians {words}"
+        assert one.detail == f"medians{words}".format("cell")
         assert "gaps" not in one.remark
 
 
@@ -565,19 +570,18 @@ def test_seeds_are_counted_only_where_all_points_have_all_combinations() -> None
     gaps, rates = ["1 s", "2 s", "3 s", "4 s"], ["5 Mbit/s", "9 Mbit/s"]
     cells = [(gap, rate, seed) for gap in gaps for rate in rates for seed in (1, 2, 3, 4)]
     for kept, words in (
-        (cells, "over 32 runs (4 seeds x 4 gaps x 2 rates of a)"),
+        (cells, "each point: 32 runs (4 seeds x 4 gaps x 2 rates of a)"),
         (
             [one for one in cells if one[0] in gaps[:2] or one[1] == rates[0]],
-            "over 24 runs (4 gaps and 2 rates of a together)",
+            "each point: 24 runs of 4 gaps x 2 rates of a",
         ),
     ):
         gap, rate, seed = zip(*kept, strict=True)
         columns = {"handoffs.0.gap": gap, "links.a.rate": rate, "seed": seed}
         columns["duration_ns"] = [*range(1, len(kept) + 1)]
         pooled = pooled_words(columns, "duration_ns", set(), {}, counted="runs")
-        assert (
-            over_words([len(kept)], "runs", pooled).replace("\N{MULTIPLICATION SIGN}", "x") == words
-        )
+        said = over_words("medians", [len(kept)], "runs", pooled)
+        assert said.replace("\N{MULTIPLICATION SIGN}", "x") == f"medians; {words}"
 
 
 def test_an_axis_that_changes_with_a_shown_one_is_not_pooled() -> None:

@@ -151,7 +151,7 @@ def test_settings_of_a_single_run_have_no_panels(tmp_path: Path) -> None:
     words = ["sweep", "wifi-to-lte", "--out", str(tmp_path / "out")]
     assert main([*words, *(word for axis in axes for word in ("--axis", axis))]) == 0
     (panel,) = figure_of(plot_spread, tmp_path / "out", "cdf").axes
-    assert "over 4 gaps" in " ".join(one.get_text() for one in panel.texts)
+    assert "each line: all 4 gaps" in " ".join(one.get_text() for one in panel.texts)
 
 
 def apart(centres: Sequence[float]) -> dict[str, list[object]]:

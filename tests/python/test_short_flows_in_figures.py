@@ -12,7 +12,8 @@ import pytest
 
 from drawn import texts_of
 from midflight.cli import main
-from midflight.plot.results.axis import axis_data, spaced
+from midflight.plot.results.axis import axis_data
+from midflight.plot.results.places import spaced
 from midflight.plot.results.rows import rows_of
 from midflight.plot.results.tables import read_columns
 from midflight.plot.usual import Shown, after_handoff, usual_rows

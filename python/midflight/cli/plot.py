@@ -39,7 +39,7 @@ from midflight.cli.plot_options import (
     split_kinds,
 )
 from midflight.cli.plot_results import plot_results, write_rows
-from midflight.cli.result_files import destination
+from midflight.cli.result_files import destination, note_folder
 from midflight.cli.run import idle_notes_of, with_shorthands
 from midflight.cli.source import (
     DEFINITIONS,
@@ -200,9 +200,17 @@ def plot(
         list[str] | None,
         typer.Option(
             "--where",
-            metavar="COLUMN=VALUE",
-            help="For results: only the rows with this value; if repeated for a column, rows with "
-            "one of the values, shown in their order.",
+            metavar="COLUMN=VALUES",
+            help="For results: only the rows with one of these values, shown in their order: "
+            "a,b,c, or from:to:step, or from:to, which are all between. May be repeated.",
+        ),
+    ] = None,
+    without: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--without",
+            metavar="COLUMN=VALUES",
+            help="For results: only the rows with none of these values. May be repeated.",
         ),
     ] = None,
     title: Annotated[
@@ -341,6 +349,7 @@ def plot(
         "--value": value,
         "--by": by,
         "--where": where,
+        "--without": without,
         "--xscale": xscale,
         "--xlim": xlim,
         "--vlim": vlim,
@@ -389,10 +398,15 @@ def plot(
     place = Path(source or "")
     is_question = (source or "").partition(" ")[0] in DEFINITIONS
     is_starter = source in starter_names()
-    # A starter's name is a folder where only results have the requested data.
     asked_kinds = split_kinds(kind or ())
     asks_results = any(of_results.values()) or not {*asked_kinds}.isdisjoint(("median", *SPREADS))
-    is_folder = place.is_dir() and (asks_results or not is_starter)
+    # A starter's name is a folder where this is a sweep, or only results have what is asked for,
+    # unless only a run has it.
+    asks_run = any(of_runs.values()) or bool(asked_kinds) or Path(out).suffix.lower() == PAGE
+    is_sweep_here = (place / "sweep.json").is_file() and not asks_run
+    is_folder = place.is_dir() and (asks_results or is_sweep_here or not is_starter)
+    if is_starter and is_folder:
+        note_folder(str(source))
     is_table = source is not None and not is_question
     is_table = is_table and (is_folder or place.suffix in (".csv", ".parquet"))
     if is_table and Path(out).suffix.lower() == PAGE:
@@ -420,6 +434,7 @@ def plot(
                 value=value,
                 by=by,
                 where=where or (),
+                without=without or (),
                 csv_to=csv_file,
                 texts=texts,
             )

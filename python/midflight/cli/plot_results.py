@@ -34,6 +34,7 @@ def _plot_results(
     value: str | None,
     by: Sequence[str] | None,
     where: Sequence[str],
+    without: Sequence[str],
     csv_to: str | None,
     texts: Mapping[str, Any],
 ) -> None:
@@ -50,9 +51,11 @@ def _plot_results(
         axis_rows,
     )
     from midflight.plot.results.best import BEST
+    from midflight.plot.results.choice import chosen_values, words_by_column
     from midflight.plot.results.compared import is_compared
     from midflight.plot.results.medians import has_few_medians
     from midflight.plot.results.paired import (
+        by_compared,
         by_value,
         check_comparison_axis,
         check_is_apart,
@@ -77,12 +80,9 @@ def _plot_results(
         which_after,
     )
 
-    kept: dict[str, list[str]] = {}
-    for word in where:
-        key, equals, text = word.partition("=")
-        if not (equals and key):
-            raise UserError(f'--where "{word}" is not column=value; write for example run=0')
-        kept.setdefault(key, []).append(text)
+    kept = chosen_values(
+        source, words_by_column("--where", where), words_by_column("--without", without)
+    )
     if kind == "heatmap" and BEST in (value, y):
         ends = (x, None if y == BEST else y)
         _write_best(source, out, ends, by=by, where=kept, csv_to=csv_to, texts=texts)
@@ -98,6 +98,7 @@ def _plot_results(
     if kind == "heatmap" and asked.y is not None and value is None and is_value(asked.y):
         # A measurement is no side of a map.
         asked, measured = asked._replace(y=None, value=asked.y), asked.y
+    asked = by_compared(source, asked)
     is_usual = kind in (None, "interval") and measured is None and not by
     is_change = is_usual and Path(source).is_dir()
     paired = paired_figure(source, kind, asked, kept, has_by=bool(by))
@@ -195,8 +196,8 @@ def _plot_results(
         )
         if asked.value is None and shown.value == "difference":
             note(
-                "the changes have the unit of the measurement, not per cent, as the interval of at "
-                "least one percentage has no ends or reaches -100 %; --y ratio shows per cent"
+                "the changes have the unit of the measurement, not per cent, as the intervals of "
+                "most percentages have no ends or reach -100 %; --y ratio shows per cent"
             )
         if words := curve_words(samples):
             note(words)

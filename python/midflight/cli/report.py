@@ -20,6 +20,7 @@ from midflight.cli.options import (
 )
 from midflight.cli.output import QUIET_S, UserError, note, open_result, progress_display
 from midflight.cli.plot import with_schemes
+from midflight.cli.result_files import note_folder
 from midflight.cli.run import idle_notes, scenario_plan
 from midflight.remark import equal_runs, remarks_of
 from midflight.unmet import unmet_notes
@@ -79,7 +80,9 @@ def report(
 
     check_page(Path(out))
     is_starter = file in starter_names() and metric is None and by is None
-    if (Path(file) / "sweep.json").is_file() and not is_starter:
+    if (Path(file) / "sweep.json").is_file():
+        if is_starter:
+            note_folder(file)
         given = {
             "--scheme": schemes,
             "--set": sets,

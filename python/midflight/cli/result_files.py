@@ -20,7 +20,15 @@ if TYPE_CHECKING:
     from midflight.cli.watched import RunFiles
     from midflight.plot.over_time.history import SetupSource
 
-__all__ = ["CsvOption", "FolderOption", "JsonOption", "Results", "produce", "result_folder"]
+__all__ = [
+    "CsvOption",
+    "FolderOption",
+    "JsonOption",
+    "Results",
+    "note_folder",
+    "produce",
+    "result_folder",
+]
 
 FolderOption: TypeAlias = Annotated[
     str | None,
@@ -154,6 +162,14 @@ def destination(file: str | None) -> AbstractContextManager[IO[str] | None]:
     if file is None:
         return nullcontext(None)
     return nullcontext(sys.stdout) if file in STANDARD_OUTPUT else open_result(Path(file))
+
+
+def note_folder(name: str) -> None:
+    """Print that a name is a folder of results, where it is a starter's, too."""
+    note(
+        f"{name} is the folder of that name here, not the starter, which other commands take; "
+        "rename the folder to have the starter"
+    )
 
 
 @contextmanager

@@ -186,7 +186,7 @@ def runs_of_axes(
     from midflight.plot.common.relabel import values_of_tables
     from midflight.plot.common.style import SERIES
     from midflight.plot.over_time.history import RunsOfAxes
-    from midflight.plot.results.axis import spaced
+    from midflight.plot.results.places import spaced
     from midflight.sweep import axis_values
 
     values = {key: axis_values(key, one) for key, one in read_axes(axes).items()}

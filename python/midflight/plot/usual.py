@@ -49,8 +49,10 @@ __all__ = [
 #: The panels of a run whose links follow recordings.
 _OF_RECORDINGS = ("throughput", "queue", "delay")
 
-#: Settings have lines up to this number, and maps up to that one.
-MOST_LINES = USUAL_MAPS = 6
+#: Settings have lines up to this number.
+MOST_LINES = 6
+#: What is compared and schemes have maps beside each other up to this number.
+USUAL_MAPS = 9
 #: The most maps of a figure, as those of several flows or that are asked for.
 MOST_MAPS = 12
 #: Changes with their intervals would be a wall of lines beyond this number.
@@ -595,6 +597,6 @@ def usual_maps(
 
 def _has_names(values: Sequence[str]) -> bool:
     """Whether values are names and not numbers with units."""
-    from midflight.plot.results.axis import axis_places
+    from midflight.plot.results.places import axis_places
 
     return axis_places(list(values), "")[1] is not None

@@ -108,7 +108,7 @@ def _colours(values: Sequence[str]) -> list[str]:
     from matplotlib import colormaps
     from matplotlib.colors import to_hex
 
-    from midflight.plot.results.axis import axis_places
+    from midflight.plot.results.places import axis_places
 
     among = list(dict.fromkeys(axis_of(values)))
     if len(among) > len(SERIES):

@@ -13,6 +13,7 @@ __all__ = [
     "OF_THE_HANDOFF",
     "SCALES",
     "column_name",
+    "counted_of",
     "is_measured",
     "plural_name",
     "short_name",
@@ -31,6 +32,32 @@ SCALES: Mapping[str, tuple[str, float]] = {
 
 #: The share of runs that finished, a measurement which is computed from when each did.
 FINISHED = "finished_percent"
+
+#: What counts are of, which their names say: the unit of their differences.
+_COUNTED: Mapping[str, str] = {
+    "acked": "segments",
+    "acked_ahead": "segments",
+    "acked_missing": "segments",
+    "sent": "segments",
+    "rexmits": "segments",
+    "fast_rexmits": "retransmits",
+    "false_fast_rexmits": "retransmits",
+    "timeouts": "timeouts",
+    "spurious_timeouts": "timeouts",
+    "drops_queue": "packets",
+    "drops_break": "packets",
+    "drops_radio": "packets",
+    "drops_early": "packets",
+    "marks": "packets",
+    "reordered": "segments",
+    "objects_done": "objects",
+    "rebuffers": "stalls",
+    "switches": "switches",
+    "frames": "frames",
+    "frames_late": "frames",
+    "frames_lost": "frames",
+    "frames_missed": "frames",
+}
 
 _COLUMNS: Mapping[str, str] = {
     "moves": "Moves with the node",
@@ -213,6 +240,11 @@ def short_name(name: str) -> str:
 def is_measured(name: str) -> bool:
     """Whether a column has what was measured in a run, rather than the value of an axis."""
     return name in _COLUMNS
+
+
+def counted_of(name: str) -> str:
+    """What a column counts, in the plural; "" of others."""
+    return _COUNTED.get(name, "")
 
 
 def with_unit(name: str, unit: str) -> str:

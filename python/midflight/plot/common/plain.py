@@ -197,7 +197,7 @@ def loss_words(loss: str) -> str:
     """Return what losses of a link are in words, of two states what each is, as in "gilbert 0.1 %
     for 1 s / 10 % for 100 ms"; others as they are.
     """
-    from midflight.plot.results.axis import spaced
+    from midflight.plot.results.places import spaced
 
     kind, *values = loss.split()
     if kind != "gilbert" or len(values) < _OF_STATES:

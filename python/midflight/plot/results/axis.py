@@ -7,7 +7,6 @@ key, and columns of measurements (`flows.csv`, `phases.csv`).
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -21,7 +20,6 @@ from midflight.plot.common.coincide import same_widths, widths_of_joined
 from midflight.plot.common.figure import Dress, check_dress, label_axes, write_figure
 from midflight.plot.common.line_looks import few_entries, line_looks, line_named_by, schemes_apart
 from midflight.plot.common.names import (
-    SCALES,
     column_name,
     with_unit,
     with_value,
@@ -70,6 +68,14 @@ from midflight.plot.results.medians import (
     quartiles_over,
 )
 from midflight.plot.results.panel_grid import Grid
+from midflight.plot.results.places import (
+    QUANTITY,
+    axis_places,
+    place_title,
+    spaced,
+    unit_of,
+    zero_name,
+)
 from midflight.plot.results.pooled import pooled_words
 from midflight.plot.results.rows import (
     NONE_POOLED,
@@ -128,34 +134,17 @@ __all__ = [
     "after_words",
     "axis_data",
     "axis_figure",
-    "axis_places",
     "axis_rows",
     "kept_words",
     "lines_name",
     "name_categories",
     "panel_name",
     "panels_name",
-    "place_title",
     "plot_axis",
     "shown_number",
     "shown_value",
-    "spaced",
-    "unit_of",
 ]
 
-#: Units of each quantity, as factors of the first one.
-_UNITS: Sequence[Mapping[str, float]] = (
-    {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0},
-    {"Mbit/s": 1.0, "kbit/s": 1e-3, "bit/s": 1e-6, "Gbit/s": 1e3},
-    {"MB": 1.0, "kB": 1e-3, "B": 1e-6, "GB": 1e3, "bytes": 1e-6, "byte": 1e-6},
-    {"packets": 1.0, "packet": 1.0},
-    {"bdp": 1.0},
-    {"%": 1.0},
-    {"": 1.0},
-)
-_QUANTITY = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-z/%]*)\s*")
-#: Words before a number.
-_WORDS = re.compile(r"(?:[A-Za-z][\w-]*\s+)+(?=[-+.\d])")
 #: The room between two numbers below an axis, and the height of a name, in points.
 _TICKS_APART_PT, _NAME_PT = 5.0, 8.0
 #: The room between names of places side by side, and that between panels beside each other.
@@ -190,6 +179,8 @@ class AxisData:
     #: are then those of all.
     panels: Sequence[AxisData] = ()
     panels_by: str = ""
+    #: What stands at 0 of an axis of numbers in the place of a number.
+    zero: str = ""
     #: Of a panel the value of that column, as a table has it.
     of: str = ""
     name: str = ""
@@ -205,6 +196,7 @@ def plot_axis(
     y: str | None = None,
     by: Sequence[str] | None = None,
     where: Mapping[str, str | Sequence[str]] | None = None,
+    without: Mapping[str, str | Sequence[str]] | None = None,
     title: str | None = None,
     xscale: str | None = None,
     yscale: str | None = None,
@@ -221,9 +213,11 @@ def plot_axis(
     (default: the flow's name, if there are several flows). Of the folder of a sweep, and of tables
     of its results, all three may be left out: the figure is then that of `midflight plot FOLDER`,
     which is the comparison if the sweep has one; of a table with some of the rows it is that of
-    their values. `where` keeps the rows with these values; several values for a column keep the
-    rows with any of them, and lines and names have the order of these values. A missing time of a
-    run that did not finish counts as longer than every other; other missing values are left out.
+    their values. `where` keeps the rows with these values, "a,b", a range as of an axis,
+    "from:to", or a list; several values for a column keep the rows with any of them, and lines and
+    names have the order of these values. `without` leaves out those with its values. A missing
+    time of a run that did not finish counts as longer than every other; other missing values are
+    left out.
 
     `title` is put above the figure; it may have mathematics between dollar signs, such as `Gap $g$
     (s)`. `xscale` and `yscale` are "linear" or "log". The default is logarithmic for an axis of
@@ -236,15 +230,19 @@ def plot_axis(
     written.
     """
     # They need this module.
+    from midflight.plot.results.choice import chosen_values
     from midflight.plot.results.linked import sweep_of, usual_source
-    from midflight.plot.results.paired import left_out_reason, paired_figure, source_of
+    from midflight.plot.results.paired import by_compared, left_out_reason, paired_figure, source_of
     from midflight.plot.results.spread import plot_shown, plot_spread
 
     check_dress(plot_axis, dress)
     check_format(path)
     asked = Shown(x, None, y, as_names(by or ()))
-    source = usual_source(results_of(source), asked, where)
+    source = results_of(source)
+    where = chosen_values(source, where, without)
+    source = usual_source(source, asked, where)
     texts: Any = {"title": title, "xscale": xscale, "yscale": yscale, "size": size}
+    asked = by_compared(source, asked)
     paired = paired_figure(source, None, asked, where, has_by=by is not None)
     if paired is not None:
         return plot_shown(path, paired, asked, where, dress, **texts)
@@ -328,6 +326,7 @@ def axis_data(
         lines,
         categories,
         lines_name(by, columns),
+        zero=zero_name(texts),
         axis=(x, unit),
         measure=(y, unit_of(y)[0]),
         counted=(counted := counted_as(columns, rows, {x, *by})),
@@ -401,14 +400,6 @@ def check_is_measured(columns: Columns, rows: Sequence[int], name: str, option: 
     )
 
 
-def spaced(text: str) -> str:
-    """Return a quantity, such as `20ms`, with a space before its unit; other texts as they are."""
-    match = _QUANTITY.fullmatch(text)
-    if match is None or not any(match[2] in units for units in _UNITS):
-        return text
-    return f"{match[1]} {match[2]}".strip()
-
-
 def shown_value(text: str) -> str:
     """Return a value of an axis as figures and sentences have it."""
     return labelled(spaced(text))
@@ -446,50 +437,6 @@ def shown_number(value: Any, name: str) -> float:
             value=name,
             accepted="a measurement such as duration_ns",
         ) from None
-
-
-def unit_of(name: str) -> tuple[str, float]:
-    """The unit in which a column is shown, and its size in units of the column."""
-    return next((SCALES[end] for end in SCALES if name.endswith(end)), ("", 1.0))
-
-
-def axis_places(
-    texts: Sequence[str], name: str
-) -> tuple[dict[str, float], Sequence[str] | None, str]:
-    """The place of each value on the axis; its names if they are no numbers; the unit.
-
-    A number that stands alone makes no axis, and is a name. Words that all values begin with, such
-    as "uniform" in `uniform 0.1%`, are no part of the numbers; `place_title` has them.
-    """
-    words = len(shared_words(texts))
-    found = [_QUANTITY.fullmatch(text[words:]) for text in texts]
-    for units in _UNITS:
-        if len(texts) > 1 and all(match and match[2] in units for match in found):
-            each = zip(texts, found, strict=True)
-            exact = {text: float(m[1]) * units[m[2]] for text, m in each if m}
-            # Shown in the unit of most values.
-            used = [m[2] for m in found if m]
-            unit = max(units, key=used.count)
-            scaled = unit_of(name) if unit == "" else (unit, 1 / units[unit])
-            return {text: exact[text] * scaled[1] for text in texts}, None, scaled[0]
-    return {text: float(place) for place, text in enumerate(texts)}, list(texts), ""
-
-
-def shared_words(texts: Sequence[str]) -> str:
-    """Return the words that several values begin with before their numbers; "" without any."""
-    found = {match[0] if (match := _WORDS.match(text)) else "" for text in texts}
-    words = found.pop() if len(found) == 1 and len(texts) > 1 else ""
-    # A number without a unit, as in "sender 1", is a part of a name.
-    each = [_QUANTITY.fullmatch(text[len(words) :]) for text in texts]
-    return words if all(match and match[2] for match in each) else ""
-
-
-def place_title(name: str, unit: str, texts: Iterable[str]) -> str:
-    """Return the title of an axis of places, of its values as texts: "Loss of lte (%), uniform"."""
-    texts = list(texts)
-    has_names = axis_places(texts, "")[1] is not None
-    words = "" if has_names else shared_words(texts).strip()
-    return ", ".join(filter(None, (with_unit(name, unit), words)))
 
 
 class _Ends(NamedTuple):
@@ -705,7 +652,7 @@ def _draw(
         name_categories(axes, data.categories, width)
     else:
         wide = _is_spread(data) and not bands
-        set_places(axes, places, whiskers.at, width, scale_x, wide=wide)
+        set_places(axes, places, whiskers.at, width, scale_x, wide=wide, zero=data.zero)
     draw_edge_marks(axes, endless, top, width, scale_x)
     return has_seen(marks, marker, bands=bands)
 
@@ -726,7 +673,7 @@ def _detail(data: AxisData, *, is_seen: bool) -> str:
     if is_spread:
         counts = [runs for line in data.lines for runs in line.runs]
         what = "medians and quartiles" if is_seen else "medians"
-        words.append(f"{what} {over_words(counts, data.counted, data.pooled)}")
+        words.append(over_words(what, counts, data.counted, data.pooled))
     if any(math.isinf(point.q3) for point in points):
         runs = "25 % of the runs or more" if is_spread else "runs"
         words.append(f"arrows: {runs} did not finish")
@@ -754,7 +701,8 @@ def _axis_rows(data: AxisData) -> Iterator[Sequence[object]]:
     for panel, line in ((one, line) for one in data.panels or [data] for line in one.lines):
         each = zip(line.x, line.points, line.runs, line.missing, strict=True)
         for x, points, runs, missing in each:
-            place = x if data.categories is None else data.categories[int(x)]
+            place = (data.zero if x == 0 else "") or x
+            place = place if data.categories is None else data.categories[int(x)]
             yield (
                 *([panel.of] if named else []),
                 *line_cells(line, panel.by),
@@ -773,7 +721,7 @@ def name_categories(axes: Axes, categories: Sequence[str], width_in: float) -> N
     names = [labelled(name) for name in categories]
     widest = max((text_width(name, 7) for name in names), default=0.0)
     turn, every = 0, 1
-    if all(_QUANTITY.fullmatch(name) for name in categories):
+    if all(QUANTITY.fullmatch(name) for name in categories):
         every = max(1, math.ceil((widest + _TICKS_APART_PT) / room))
     elif widest + _NAMES_APART_PT > room:
         # Names that are turned stand behind each other by a line.

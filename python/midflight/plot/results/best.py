@@ -25,7 +25,8 @@ from midflight.plot.common.style import (
     size_in,
     style,
 )
-from midflight.plot.results.axis import kept_words, place_title, shown_value, unit_of
+from midflight.plot.results.axis import kept_words, shown_value
+from midflight.plot.results.choice import chosen_values
 from midflight.plot.results.maps import (
     NOTHING,
     between_pt,
@@ -35,6 +36,7 @@ from midflight.plot.results.maps import (
     name_cells,
     number_words,
 )
+from midflight.plot.results.places import place_title, unit_of
 from midflight.plot.results.rows import kept_rows, kept_values
 from midflight.plot.results.spread_data import side_by_side
 from midflight.plot.results.tables import TableSource, results_of
@@ -267,6 +269,7 @@ def plot_best(
     y: str | None = None,
     metric: str | None = None,
     where: Mapping[str, str | Sequence[str]] | None = None,
+    without: Mapping[str, str | Sequence[str]] | None = None,
     title: str | None = None,
     size: Size | None = None,
     **dress: Unpack[Dress],
@@ -274,13 +277,14 @@ def plot_best(
     """Draw which compared value of a sweep is best at each place of two axes; return the file.
 
     The axes are by default those of the maps in reports, and `metric` that of the sweep. `where`
-    keeps some values of axes, and with `flow` one of several flows, by default the first. The map
-    has a colour for each value that is best somewhere, and its median in each cell. Raises
-    `MidflightError` for a sweep without a comparison or two other axes, and for a metric of which
-    neither more nor less is better.
+    keeps some values of axes, `without` all but some (`plot_axis`), and `where` with `flow` one of
+    several flows, by default the first. The map has a colour for each value that is best somewhere,
+    and its median in each cell. Raises `MidflightError` for a sweep without a comparison or two
+    other axes, and for a metric of which neither more nor less is better.
     """
     check_dress(plot_best, dress)
     check_format(path)
+    where = chosen_values(results_of(source), where, without)
     rows: list[list[object]] = []
 
     def draw() -> Figure:

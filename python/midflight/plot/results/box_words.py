@@ -29,24 +29,27 @@ def box_words(data: Spread, counted: str, missing: str, pooled: Pooled) -> str:
     cells = [values if data.is_time else known_of(values) for values in every]
     boxes = [box_of(data, values) for values in every]
     alike = [len({*one.points}) == 1 and math.isfinite(one.points[0]) for one in boxes]
-    over = over_words(map(len, cells), counted, pooled)
+    counts = [*map(len, cells)]
+    # What is pooled is a part of its own.
+    apart = "; " if pooled.axes else ", "
     what = counted.removesuffix("s")
     if all(len(one) == 1 for one in cells):
         marks = f"no boxes, as each is of one {what}"
     elif all(alike):
         marks = f"no boxes, as the {counted} of each are alike"
-        marks += f" ({over})" if pooled.axes else ""
+        marks = over_words(marks, counts, counted, pooled, "marker") if pooled.axes else marks
     elif all(one.is_few or same for one, same in zip(boxes, alike, strict=True)):
-        marks = f"a point for each {what} and a line at the median, {over}"
-        marks += f", {_ALIKE.format(counted)}" if any(alike) else ""
+        marks = f"a point for each {what} and a line at the median"
+        marks = over_words(marks, counts, counted, pooled, "line")
+        marks += f"{apart}{_ALIKE.format(counted)}" if any(alike) else ""
     else:
         is_beyond = any(len(one) * BEYOND >= 1 for one in cells)
-        marks = f"{_BOXES if is_beyond else _OF_ALL} {over}"
+        marks = over_words(_BOXES if is_beyond else _OF_ALL, counts, counted, pooled, "box")
         has_points = any(one.singles and not one.is_few for one in boxes)
-        marks += f", points: {counted} beyond these" if has_points else ""
+        marks += f"{apart}points: {counted} beyond these" if has_points else ""
         has_few = any(one.is_few for one in boxes)
-        marks += f", points without a box: all {counted}" if has_few else ""
-        marks += f", {_ALIKE.format(counted)}" if any(alike) else ""
+        marks += f"{apart}points without a box: all {counted}" if has_few else ""
+        marks += f"{apart}{_ALIKE.format(counted)}" if any(alike) else ""
     is_endless = data.is_time and any(math.isnan(one) for values in every for one in values)
     words = (marks, f"arrows: {missing}" if is_endless else missing, pooled.flows)
     return "; ".join(filter(None, words))

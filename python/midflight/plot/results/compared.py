@@ -12,13 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from midflight.plot.common.names import column_name, with_unit
-from midflight.plot.results.axis import shown_number, spaced, unit_of
+from midflight.plot.results.axis import shown_number
+from midflight.plot.results.places import change_unit, spaced, unit_of
 from midflight.plot.results.rows import done_early_in, is_early_pair, text_of
 from midflight.plot.results.scales import WIDE
 from midflight.plot.results.tables import CHANGES, Columns
 from midflight.plot.results.unfinished import unfinished_words
 from midflight.refusal import refusal
-from midflight.sweep_results import METRICS, are_averaged, has_no_spread, is_hint, is_negligible
+from midflight.sweep_results import (
+    METRICS,
+    are_averaged,
+    has_no_spread,
+    have_no_percentage,
+    is_hint,
+    is_negligible,
+)
 from midflight.sweep_results import same_words as why_same
 
 __all__ = [
@@ -100,15 +108,17 @@ def has_ends(columns: Columns, value: str) -> bool:
 
 
 def usual_change(columns: Columns) -> str:
-    """Return the change that figures show: in per cent, or in the unit of the metric if one of the
-    percentages has no interval with ends above -100 %, as where a mean may be 0.
+    """Return the change that figures show: in per cent, or in the unit of the metric if most
+    percentages have no interval with ends above -100 %, as where a mean may be 0.
     """
     if not all(one in columns and has_ends(columns, one) for one in CHANGES):
         return _RATIO
     known = [row for row, one in enumerate(columns[_DIFFERENCE]) if is_number(one)]
     # Beside percentages a place where both are 0 needs none.
     known = [row for row in known if not is_both_zero(columns, row)] or known
-    is_unfit = any(_is_endless(columns, row) or _may_lose_all(columns, row) for row in known)
+    is_unfit = have_no_percentage(
+        _is_endless(columns, row) or _may_lose_all(columns, row) for row in known
+    )
     return _DIFFERENCE if is_unfit else _RATIO
 
 
@@ -453,6 +463,6 @@ def measured_of(
     if value == "ratio":
         words = f"change with {alone} against" if alone else "change against"
         return with_unit(f"{named}: {words} {baseline}", "%"), "%", 100.0
-    unit, scale = unit_of(metric)
+    unit, scale = change_unit(metric)
     words = f"difference of {alone} from" if alone else "difference from"
     return with_unit(f"{named}: {words} {baseline}", unit), unit, scale

@@ -26,12 +26,7 @@ from midflight.plot.common.style import (
     size_in,
     style,
 )
-from midflight.plot.results.axis import (
-    kept_words,
-    lines_name,
-    place_title,
-    shown_number,
-)
+from midflight.plot.results.axis import kept_words, lines_name, shown_number
 from midflight.plot.results.compared import (
     EMPTY_MARKS,
     HINT,
@@ -65,6 +60,7 @@ from midflight.plot.results.maps import (
     letters_pt,
     number_words,
 )
+from midflight.plot.results.places import place_title
 from midflight.plot.results.pooled import pooled_words
 from midflight.plot.results.rows import (
     Rows,
@@ -77,7 +73,7 @@ from midflight.plot.results.rows import (
     over_words,
     text_of,
 )
-from midflight.plot.results.samples import averaged_axes, interval_words
+from midflight.plot.results.samples import interval_words, pooled_of
 from midflight.plot.results.scales import log_title
 from midflight.plot.results.spread_data import Group, Spread, known_of, middle_of, side_by_side
 from midflight.plot.results.tables import Columns
@@ -153,10 +149,11 @@ def heatmap_of(
     y: str,
     value: str,
     by: Sequence[str] = (),
-    samples: Sequence[str] = (),
+    samples: Mapping[str, int] | None = None,
 ) -> Spread:
     """Return the content of a heat map, with `by` of one for each combination of their values;
-    `samples` are the axes that the intervals of a comparison are over, if they are known.
+    `samples` are the axes that the intervals of a comparison are over, with their numbers of
+    values, if they are known.
     """
     sides, rows = [], found_rows.shown
     for name in (x, y):
@@ -189,9 +186,9 @@ def heatmap_of(
             LEAST_WORDS * any(is_small(columns, row) for row in rows),
         )
         words["unsure"] = " or ".join(filter(None, none))
-        averaged = averaged_axes(over, samples, each_count)
-        how: Any = {"shown": "", "averaged": averaged}
-        means = interval_words(MEANS[value], over, counts, samples, **how) if any(counts) else ""
+        how: Any = {"shown": "", "one": "cell"}
+        behind = pooled_of(over, samples or {})
+        means = interval_words(MEANS[value], over, each_count, behind, **how) if any(counts) else ""
         each = (means, left_out_words(columns, [*rows, *found_rows.early]))
         words["detail"] = "; ".join(filter(None, each))
     else:
@@ -205,7 +202,7 @@ def heatmap_of(
         cells = Counter(tuple(text_of(columns[name][row]) for name in (x, y, *by)) for row in rows)
         is_one = max(cells.values(), default=0) < 2
         what = "medians" if value != FINISHED else "shares"
-        medians = "" if is_one else f"{what} {over_words(cells.values(), counted, pooled)}"
+        medians = "" if is_one else over_words(what, cells.values(), counted, pooled, "cell")
         words["detail"] = "; ".join(filter(None, (medians, unfinished, early)))
         if found_rows.early:
             words["empty"] = f"flows {done_early_in(columns, value)}"

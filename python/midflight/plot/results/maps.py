@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from midflight.plot.common.log_ticks import log_locator, number_text
 from midflight.plot.common.style import chosen_axes, labelled, text_width, wrapped
-from midflight.plot.results.axis import axis_places
+from midflight.plot.results.places import axis_places
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

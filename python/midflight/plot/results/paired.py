@@ -6,7 +6,7 @@ in a figure of the values.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +17,13 @@ from midflight.plot.common.names import plural_name
 from midflight.plot.common.style import SERIES
 from midflight.plot.results.compared import is_number, is_same, usual_change, why_empty
 from midflight.plot.results.median_panels import are_panels
-from midflight.plot.results.rows import compared_name, is_early_pair, kept_rows, kept_values
+from midflight.plot.results.rows import (
+    Choice,
+    compared_name,
+    is_early_pair,
+    kept_rows,
+    kept_values,
+)
 from midflight.plot.results.tables import (
     CHANGES,
     Columns,
@@ -40,6 +46,7 @@ from midflight.refusal import refusal
 
 __all__ = [
     "Paired",
+    "by_compared",
     "by_value",
     "check_comparison_axis",
     "check_is_apart",
@@ -111,10 +118,38 @@ def paired_figure(
     Where the comparison of a sweep has more lines than can be distinguished, or lacks an axis that
     is asked for, the sweep's values are compared again, with all pooled but what the figure shows.
     """
-    found = _of_file(source, kind, asked, where, has_by=has_by)
-    if found is not None:
-        return Paired(*found)
-    return None if has_by else _compared_again(source, kind, asked, where)
+    pooled = {*asked.by} - {*_columns_apart(source)}
+    if not (has_by and pooled):
+        found = _of_file(source, kind, asked, where, has_by=has_by)
+        if found is not None:
+            return Paired(*found)
+    if has_by and asked.value not in CHANGES:
+        return None
+    return _compared_again(source, kind, asked, where)
+
+
+def by_compared(source: TableSource, asked: Shown) -> Shown:
+    """Return what is asked for, of changes with the column of their values for the compared axis,
+    whose name it has in the tables of the sweep.
+    """
+    if asked.value not in CHANGES or (file := comparison_of(source)) is None:
+        return asked
+    columns = columns_of(file, _RATIO)
+    compared = compared_name(_VALUE, columns)
+
+    def named(name: str | None) -> str | None:
+        return _VALUE if name == compared and name not in columns else name
+
+    x, y = named(asked.x), named(asked.y)
+    return asked._replace(x=x, y=y, by=[str(named(one)) for one in asked.by])
+
+
+def _columns_apart(source: TableSource) -> list[str]:
+    """The columns that tell the comparisons of a source apart; those that are asked for are, if it
+    has none.
+    """
+    file = comparison_of(source)
+    return [] if file is None else [*columns_of(file, _RATIO)]
 
 
 def _compared_again(
@@ -141,12 +176,17 @@ def _compared_again(
     known = columns_of(file, _RATIO)
     if _shows_values(source, kind, asked, known):
         return None
-    best = separated_axes(known)
+    best = [one for one in separated_axes(known) if one not in asked.by]
+    if _VALUE in asked.by:
+        # Maps of each value have two other axes.
+        best += [one for one in samples_of(file, known) if one not in asked.by]
     if is_map:
         sides = [one for one in (asked.x, asked.y) if one is not None]
         sides += [one for one in best if one not in sides][: 2 - len(sides)]
     else:
         sides = [asked.x] if asked.x is not None else best[:1]
+    if asked.by:
+        return _with_lines(folder, file, sides, asked, where, is_map=is_map)
     # Without room for a map of each compared value these are a side of one.
     for some in (sides, sides[:1]):
         columns = _separated(folder, [one for one in some if one != _VALUE], where)
@@ -168,13 +208,43 @@ def _compared_again(
     return None
 
 
+def _with_lines(
+    folder: Path,
+    file: TableSource,
+    sides: Sequence[str],
+    asked: Shown,
+    where: Mapping[str, str | Sequence[str]] | None,
+    *,
+    is_map: bool,
+) -> Paired | None:
+    """The figure of a sweep's comparison with lines or maps that are asked for, and these sides."""
+    apart = [one for one in (*sides, *asked.by) if one not in (_VALUE, "flow")]
+    columns = _separated(folder, apart, where)
+    columns = None if columns is None else _kept(columns, by_value(columns, where))
+    if columns is None:
+        return None
+    by = list(asked.by)
+    sides = [*sides, *([_VALUE] if len(sides) <= is_map and _VALUE not in by else [])]
+    if len(sides) <= is_map:
+        return None
+    for name in (_VALUE, "flow"):
+        # Different changes are told apart.
+        if len(_texts(columns, name)) > 1 and name not in (*sides, *by):
+            by.insert(0, name)
+    x, y = (asked.x or sides[0]), (asked.y or sides[1]) if is_map else None
+    shown = Shown(x, y, asked.value, by)
+    return Paired("heatmap" if is_map else "interval", file, shown, columns)
+
+
 def _separated(
     folder: Path, axes: Sequence[str], where: Mapping[str, Any] | None
 ) -> Columns | None:
-    """The comparison of a sweep that separates these axes, and those that rows are kept by; None if
-    these are no axes of it, or if it needs policies that are not here.
+    """The comparison of a sweep that separates these axes, and those that rows are kept by, of
+    samples only if by one value; None if these are no axes of it, or if it needs policies that are
+    not here.
     """
     from midflight.sweep import Sweep
+    from midflight.sweep_results import is_sample
     from midflight.sweep_summary import Summary
 
     try:
@@ -182,8 +252,25 @@ def _separated(
         apart = {*axes, *(where or {})} - {_VALUE, "flow", sweep.compare}
         if not apart <= {*sweep.axes} or sweep.compare in axes:
             return None
+        chosen = kept_values(sweep.axes, where)
+        together = {
+            key: values
+            for key, values in chosen.items()
+            if key in apart and is_sample(key) and key not in axes and len(values) > 1
+        }
+        if any(not {*values} <= {*sweep.axes[key]} for key, values in together.items()):
+            return None
+        apart -= {*together}
         by = [key for key in sweep.axes if key in apart or key == sweep.compare]
-        return Summary.of(sweep, folder, sweep.metric, by).comparison_columns() or None
+        made = Summary.of(sweep, folder, sweep.metric, by)
+        if together:
+            made = made.kept(together).separated(by)
+        columns = made.comparison_columns()
+        count = len(columns.get("flow", ()))
+        # They are no axis of the figure, but what it is of.
+        for key, values in together.items():
+            columns[key] = [Choice(values)] * count
+        return columns or None
     except MidflightError:
         return None
 
@@ -483,22 +570,25 @@ def is_left_out(source: TableSource, where: Mapping[str, Any] | None = None) -> 
     return columns is not None and _has_intervals(columns)
 
 
-def samples_of(source: TableSource, columns: Columns) -> Sequence[str]:
-    """Return the axes of a sweep over whose values the intervals of its comparison are, if `source`
-    is the file of one, or a table of it.
+def samples_of(source: TableSource, columns: Columns) -> dict[str, int]:
+    """Return the axes of a sweep over whose values the intervals of its comparison are, and their
+    numbers of values, if `source` is the file of one, or a table of it.
     """
     folder = folder_of(source) if "over" in columns else None
     if folder is None or not (folder / "sweep.json").is_file():
-        return ()
+        return {}
     from midflight.sweep_folder import read_definition
 
     asked = read_definition(folder)
     kept = {*columns, asked.get("compare")}
-    return [key for key, values in asked["axes"].items() if len(values) > 1 and key not in kept]
+    each = {key: len(values) for key, values in asked["axes"].items() if key not in kept}
+    firsts = ((key, next(iter(columns[key]), None)) for key in asked["axes"] if key in columns)
+    each |= {key: len(one.values) for key, one in firsts if isinstance(one, Choice)}
+    return {key: count for key, count in each.items() if count > 1}
 
 
 def check_is_apart(
-    source: TableSource, columns: Columns, asked: Mapping[str, str | None], samples: Sequence[str]
+    source: TableSource, columns: Columns, asked: Mapping[str, str | None], samples: Collection[str]
 ) -> None:
     """Refuse an axis of a sweep that its comparison pools, as the option that asks for it."""
     for option, name in asked.items():
@@ -513,7 +603,7 @@ def check_is_apart(
             )
 
 
-def curve_words(samples: Sequence[str]) -> str:
+def curve_words(samples: Collection[str]) -> str:
     """Return what gives a curve over an axis that a comparison pools; "" without such an axis."""
     from midflight.sweep_results import SEED
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from midflight.listing import joined
 from midflight.plot.common.names import column_name
 from midflight.plot.results.tables import Columns, missing_column
 from midflight.plot.results.unfinished import counted_flows
@@ -22,8 +21,10 @@ from midflight.unmet import MET, WHICH, done_early
 
 __all__ = [
     "NONE_POOLED",
+    "Choice",
     "Pooled",
     "Rows",
+    "all_words",
     "compared_name",
     "counted_as",
     "done_early_in",
@@ -37,6 +38,7 @@ __all__ = [
     "measured_rows",
     "ordered",
     "over_words",
+    "product_words",
     "rows_of",
     "selection_words",
     "text_of",
@@ -65,8 +67,23 @@ class Pooled(NamedTuple):
 
 
 _TIMES = "\N{MULTIPLICATION SIGN}"
+#: Of more values that rows are kept by the first two and the last are named.
+_MOST_KEPT = 4
 #: Of a figure that pools nothing.
 NONE_POOLED = Pooled()
+
+
+class Choice(str):
+    """Some values of an axis that a comparison takes together, as the text of a cell."""
+
+    values: tuple[str, ...]
+
+    def __new__(cls, values: Iterable[str]) -> Choice:
+        """Return the text of these values."""
+        each = tuple(values)
+        made = super().__new__(cls, _kept_names(each))
+        made.values = each
+        return made
 
 
 class Rows(NamedTuple):
@@ -153,24 +170,50 @@ def counted_as(columns: Columns, rows: Sequence[int], apart: Collection[str | No
     return "runs" if len(each) == len(rows) else "values"
 
 
-def over_words(counts: Iterable[int], counted: str, pooled: Pooled = NONE_POOLED) -> str:
-    """Return how many runs, values or other samples are behind each point: "over 3 to 5 runs", and
-    what is pooled in them: "over 30 runs (5 seeds x 6 instants)", "over 29 to 30 runs (6
-    instants together)", or "over 6 instants" if each has one.
+def over_words(
+    what: str,
+    counts: Iterable[int],
+    counted: str,
+    pooled: Pooled = NONE_POOLED,
+    one: str = "point",
+) -> str:
+    """Return over how many runs, values or other samples each point, or `one` of another kind, is
+    `what` it is, and which axes are pooled in it: "medians over 3 to 5 runs", or "medians; each
+    point: 30 runs (5 seeds x 6 instants)", or "all 6 instants x 3 gaps" if each has one run.
     """
     some = [count for count in counts if count > 0]
-    if pooled.axes:
-        is_whole = pooled.is_whole and len({*some}) == 1
-        seeds, rest = divmod(max(some, default=0), pooled.number)
-        if is_whole and (seeds, rest) == (1, 0):
-            return f"over {joined(pooled.axes)}"
-        if is_whole and counted == "runs" and not rest:
-            each = f" {_TIMES} ".join((f"{seeds} seeds", *pooled.axes))
-            return f"{over_words(some, counted)} ({each})"
-        return f"{over_words(some, counted)} ({joined(pooled.axes)} together)"
-    least, most = min(some, default=0), max(some, default=0)
+    number = _number_of(some, counted)
+    if not pooled.axes:
+        return f"{what} over {number}"
+    every = product_words(pooled.axes)
+    is_whole = pooled.is_whole and len({*some}) == 1
+    seeds, rest = divmod(max(some, default=0), pooled.number)
+    if is_whole and (seeds, rest) == (1, 0):
+        behind = all_words(pooled.axes)
+    elif is_whole and counted == "runs" and not rest:
+        behind = f"{number} ({product_words((f'{seeds} seeds', *pooled.axes))})"
+    else:
+        behind = f"{number} of {every}"
+    return f"{what}; each {one}: {behind}"
+
+
+def _number_of(counts: Sequence[int], counted: str) -> str:
+    """From how many to how many runs, or others that are counted, there are."""
+    least, most = min(counts, default=0), max(counts, default=0)
     number = f"{most}" if least == most else f"{least} to {most}"
-    return f"over {number} {counted.removesuffix('s') if most == 1 else counted}"
+    return f"{number} {counted.removesuffix('s') if most == 1 else counted}"
+
+
+def all_words(axes: Sequence[str]) -> str:
+    """Return that all combinations of values of axes are meant, with the numbers of these."""
+    if len(axes) == 1 and axes[0].startswith("2 "):
+        return f"both {axes[0].removeprefix('2 ')}"
+    return f"all {product_words(axes)}"
+
+
+def product_words(axes: Iterable[str]) -> str:
+    """Return all combinations of values of axes in words: "11 instants x 3 gaps"."""
+    return f" {_TIMES} ".join(axes)
 
 
 #: Keys of a scenario that are no tables, and can be axes.
@@ -200,7 +243,14 @@ def selection_words(
             some = f"{_MET_WORDS[values[0]]} {which_handoff(columns)}"
             yield some if len({*values}) == 1 else "all flows"
         else:
-            yield f"{column_name(compared_name(name, columns))}: {' or '.join(values)}"
+            yield f"{column_name(compared_name(name, columns))}: {_kept_names(values)}"
+
+
+def _kept_names(values: Sequence[str]) -> str:
+    """The values that rows are kept by, in few words."""
+    if len(values) <= _MOST_KEPT:
+        return " or ".join(values)
+    return f"{', '.join(values[:2])}, ... {values[-1]} ({len(values)} values)"
 
 
 def kept_text(kept: Mapping[str, Sequence[str]]) -> str:
@@ -230,6 +280,10 @@ def kept_values(
     kept = {}
     for name, values in (where or {}).items():
         texts = [values] if isinstance(values, str) else [text_of(one) for one in values]
+        together = next(iter(columns.get(name, ())), None)
+        if isinstance(together, Choice) and {*together.values} == {*texts}:
+            kept[name] = [str(together)]
+            continue
         present = dict.fromkeys(map(text_of, columns.get(name, ())))
         alike: dict[Any, list[str]] = {}
         if any(text not in present for text in texts):

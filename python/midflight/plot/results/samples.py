@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
-from midflight.plot.common.names import plural_name, short_name
+from midflight.plot.common.names import plural_name
 from midflight.plot.results.pooled import axes_of
-from midflight.plot.results.rows import over_words, text_of
+from midflight.plot.results.rows import NONE_POOLED, Pooled, all_words, product_words, text_of
 from midflight.plot.results.tables import Columns
 from midflight.sweep_results import SEED, Chance, sample_places
 
-__all__ = ["averaged_axes", "interval_words", "sampling"]
+__all__ = ["interval_words", "pooled_of", "sampling"]
 
 
 #: What a sample is called.
@@ -61,56 +62,58 @@ def sampling(
     return Sampling("runs" if chance.is_there else "axes", key, varied)
 
 
+def pooled_of(over: str, axes: Mapping[str, int]) -> Pooled:
+    """Return the axes behind a point with their numbers of values; seeds that are samples are
+    counted as these.
+    """
+    some = {name: n for name, n in axes.items() if not (over == "runs" and name.endswith(SEED))}
+    return Pooled([f"{n} {plural_name(name)}" for name, n in some.items()], prod(some.values()))
+
+
 def interval_words(
     what: str,
     over: str,
-    counts: Sequence[int],
-    axes: Sequence[str] = (),
+    counts: Iterable[tuple[int, int]],
+    pooled: Pooled = NONE_POOLED,
     shown: str = " and 95 % interval",
-    averaged: str = "",
+    one: str = "point",
+    counted: str = "pairs",
 ) -> str:
-    """Return what the marks of intervals are.
+    """Return what the marks of intervals are, and what each point, or `one` of another kind, takes
+    together.
 
-    `what` is "mean" or the like, `counts` are the numbers of samples at the points, `axes` those
-    whose values are the samples, as far as they are known, `shown` is what is drawn beside it, and
-    `averaged` says what each sample is the mean of (`averaged_axes`).
+    `what` is "mean" or the like, `counts` are the numbers of samples at the points and of what is
+    `counted` in these, `pooled` has the axes behind a point, without seeds where these are samples,
+    as far as they are known, and `shown` is what is drawn beside it.
     """
-    some = [count for count in counts if count > 0]
-    if not some:
-        return what
-    # A seed has several runs, whose mean is the sample.
-    one = "seed" if over == "runs" and averaged else _ONE.get(over, "sample")
-    least, most = min(some), max(some)
-    if most == 1:
-        return f"{what}; no interval, as each is of one {one}{averaged.removesuffix(' each')}"
-    alone = f"; none where there is only one {one}" if shown and least == 1 else ""
-    samples = _values_of(axes) if over == "axes" else f"{one}s"
-    return f"{what}{shown} {over_words(some, samples)}{averaged}{alone}"
-
-
-def averaged_axes(over: str, axes: Sequence[str], counts: Iterable[tuple[int, int]]) -> str:
-    """Return what the pairs of each seed are averaged over, whose samples are seeds: " of 6
-    instants each" or, where some are left out, the number of pairs; "" if there is nothing, or if
-    the samples are the values of these axes. `counts` are the numbers of samples and pairs at the
-    points.
-    """
-    names = [plural_name(name) for name in axes if not name.endswith(SEED)]
     known = [one for one in counts if one[0]]
-    if over != "runs" or not names or not known:
-        return ""
-    each = {pairs / samples for samples, pairs in known}
-    if each == {1.0}:
-        return ""
-    if len(names) == len(each) == 1 and (number := each.pop()).is_integer():
-        # No pair of any run is left out.
-        return f" of {number:.0f} {names[0]} each"
-    pairs = [number for _, number in known]
-    return f" ({over_words(pairs, 'pairs').removeprefix('over ')})"
-
-
-def _values_of(axes: Sequence[str]) -> str:
-    """What values of these axes are called."""
-    if len(axes) == 1:
-        return plural_name(axes[0])
-    named = " and ".join(map(short_name, axes))
-    return f"values of {named or 'the axes that are not shown'}"
+    if not known:
+        return what
+    if over == "axes" and not pooled.axes:
+        pooled = Pooled(["values of the axes that are not shown"], 0)
+    if over == "runs" and all(samples == behind for samples, behind in known):
+        # Each sample is a pair.
+        pooled = NONE_POOLED
+    # A seed has several runs, whose mean is the sample.
+    sample = "seed" if over == "runs" and pooled.axes else _ONE.get(over, "sample")
+    each = [samples for samples, _ in known]
+    least, most = min(each), max(each)
+    number = f"{most}" if least == most else f"{least} to {most}"
+    if most == 1:
+        said = f"{what}; no interval, as each is of one {sample}"
+    else:
+        alone = f"; none where there is only one {sample}" if shown and least == 1 else ""
+        of = "" if over == "axes" else f" over {number} {sample}s"
+        said = f"{what}{shown}{of}{alone}"
+    if not pooled.axes or (over == "axes" and most == 1):
+        return said
+    runs = [f"{most} seeds"] if over == "runs" and most > 1 else []
+    behind = [number for _, number in known]
+    # Of so many each point has all.
+    every = pooled.number * (most if runs else 1)
+    axes = [*runs, *pooled.axes]
+    if {*behind} == {every}:
+        return f"{said}; each {one}: {all_words(axes)}"
+    low, high = min(behind), max(behind)
+    number = f"{high}" if low == high else f"{low} to {high}"
+    return f"{said}; each {one}: {number} {counted} of {product_words(axes)}"

@@ -166,9 +166,10 @@ def set_places(
     scale: PlaceScale,
     *,
     wide: bool,
+    zero: str = "",
 ) -> None:
     """Set the scale, the ends and the ticks of an axis of numbers, by these and by where `lines`
-    stand, in a figure so wide; `wide` is that of `place_limits`.
+    stand, in a figure so wide; `wide` is that of `place_limits`, and `zero` what is called 0.
     """
     around = [*places, *(one for line in lines for one in line)]
     limits = place_limits(around, 0.05, scale, wide=wide)
@@ -177,7 +178,16 @@ def set_places(
     elif scale.is_log:
         set_log(axes.xaxis, *limits, places)
     axes.set_xlim(*limits)
-    tick_places(axes.xaxis, places, width_in, scale)
+    tick_places(axes.xaxis, places, width_in, scale, zero)
+    if zero:
+        from matplotlib.ticker import FuncFormatter
+
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _named(value, zero)))
+
+
+def _named(value: float, zero: str) -> str:
+    """A number as an axis has it, of which 0 may have a name."""
+    return (zero if value == 0 else "") or number_text(value).replace("-", "\N{MINUS SIGN}")
 
 
 def place_limits(
@@ -232,7 +242,9 @@ def set_log_with_zero(axes: Axes, scale: PlaceScale, places: Iterable[float]) ->
     axes.add_line(Line2D(middle, [0.0], marker=ends, color="0.2", markeredgewidth=0.8, **how))
 
 
-def tick_places(axis: Axis, places: Iterable[float], width_in: float, scale: PlaceScale) -> None:
+def tick_places(
+    axis: Axis, places: Iterable[float], width_in: float, scale: PlaceScale, zero: str = ""
+) -> None:
     """Put the ticks of an axis at its places, if they are few and have room in a figure so wide,
     and of a linear one at 0 if it begins there; of those that a logarithmic one has without room,
     leave out as few as is needed. An axis whose ends are chosen has round numbers.
@@ -250,7 +262,7 @@ def tick_places(axis: Axis, places: Iterable[float], width_in: float, scale: Pla
     point = (high - low) / (width_in * 72 - _BESIDE_PT)
 
     def room(left: float, right: float) -> float:
-        wide = sum(text_width(number_text(one), 7) for one in (left, right)) / 2
+        wide = sum(text_width(_named(one, zero), 7) for one in (left, right)) / 2
         return (along(right) - along(left)) / point - wide - _BETWEEN_PT
 
     def has_room(ticks: Sequence[float]) -> bool:
@@ -269,9 +281,7 @@ def tick_places(axis: Axis, places: Iterable[float], width_in: float, scale: Pla
         values.insert(0, 0.0)
     axis.set_major_locator(FixedLocator(values))
     axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(
-        FuncFormatter(lambda value, _: number_text(value).replace("-", "\N{MINUS SIGN}"))
-    )
+    axis.set_major_formatter(FuncFormatter(lambda value, _: _named(value, "")))
 
 
 def beyond(low: float, top: float, *, is_log: bool) -> float:

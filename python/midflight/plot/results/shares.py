@@ -15,8 +15,9 @@ from midflight.plot.common.coincide import marker_share, narrower
 from midflight.plot.common.names import plural_name
 from midflight.plot.common.place_scale import LINEAR, LOG
 from midflight.plot.common.style import Look
-from midflight.plot.results.axis import panels_name, spaced
+from midflight.plot.results.axis import panels_name
 from midflight.plot.results.median_panels import are_strokes
+from midflight.plot.results.places import spaced
 from midflight.plot.results.rows import Pooled, ordered, over_words, text_of
 from midflight.plot.results.scales import WIDE, open_edges, place_limits, set_log
 from midflight.plot.results.spread_data import Spread, drawn_of, known_of, same_in_all
@@ -77,7 +78,7 @@ def share_words(panels: Sequence[Spread], counted: str, pooled: Pooled, *, is_ti
     """
     groups = [group for one in panels for group in one.groups]
     counts = [len(values) for group in groups for values in group.values]
-    words = [] if {*counts} <= {1} else [f"shares {over_words(counts, counted, pooled)}"]
+    words = [] if {*counts} <= {1} else [over_words("shares", counts, counted, pooled, "line")]
     lost: dict[str, int] = {}
     for one in groups:
         lost[one.label] = lost.get(one.label, 0) + sum(one.missing)

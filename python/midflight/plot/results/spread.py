@@ -12,7 +12,6 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from midflight.listing import joined
 from midflight.meant import did_you_mean
 from midflight.plot.common.band_above import make_room_above
 from midflight.plot.common.coincide import same_widths
@@ -36,15 +35,14 @@ from midflight.plot.common.style import (
 from midflight.plot.results.alike import alike
 from midflight.plot.results.axis import (
     after_words,
-    axis_places,
     check_is_measured,
     kept_words,
     lines_name,
     name_categories,
-    place_title,
     shown_number,
 )
 from midflight.plot.results.box_words import box_words
+from midflight.plot.results.choice import chosen_values
 from midflight.plot.results.compared import (
     MEANS,
     PALE,
@@ -65,6 +63,7 @@ from midflight.plot.results.linked import usual_source
 from midflight.plot.results.maps import number_words
 from midflight.plot.results.median_panels import are_panels, near_ends
 from midflight.plot.results.paired import (
+    by_compared,
     by_value,
     check_is_apart,
     paired_figure,
@@ -73,6 +72,7 @@ from midflight.plot.results.paired import (
 )
 from midflight.plot.results.panel_grid import warn_dense
 from midflight.plot.results.panels import in_rows, is_in_rows, panels_figure, panels_over
+from midflight.plot.results.places import axis_places, place_title, zero_name
 from midflight.plot.results.pooled import pooled_words
 from midflight.plot.results.rows import (
     NONE_POOLED,
@@ -85,7 +85,7 @@ from midflight.plot.results.rows import (
     rows_of,
     text_of,
 )
-from midflight.plot.results.samples import averaged_axes, interval_words, sampling
+from midflight.plot.results.samples import interval_words, pooled_of, sampling
 from midflight.plot.results.scales import (
     hides,
     is_log_value,
@@ -182,6 +182,7 @@ def plot_spread(
     y: str | None = None,
     by: Sequence[str] | None = None,
     where: Mapping[str, str | Sequence[str]] | None = None,
+    without: Mapping[str, str | Sequence[str]] | None = None,
     title: str | None = None,
     xscale: str | None = None,
     yscale: str | None = None,
@@ -204,7 +205,10 @@ def plot_spread(
     check_dress(plot_spread, dress)
     check_format(path)
     asked = Shown(x, y, value, as_names(by or ()))
-    source = usual_source(results_of(source), asked, where)
+    source = results_of(source)
+    where = chosen_values(source, where, without)
+    source = usual_source(source, asked, where)
+    asked = by_compared(source, asked)
     has: Any = {"has_by": by is not None}
     paired = paired_figure(source, kind, asked, where, **has)
     if paired is not None:
@@ -264,10 +268,10 @@ def spread_of(
     y: str | None = None,
     by: Sequence[str] = (),
     where: Mapping[str, str | Sequence[str]] | None = None,
-    samples: Sequence[str] = (),
+    samples: Mapping[str, int] | None = None,
 ) -> Spread:
     """Return what `plot_spread` draws; `samples` are the axes that the intervals of a comparison
-    are over, if they are known.
+    are over, with their numbers of values, if they are known.
     """
     if kind not in SPREADS:
         accepted = ", ".join(SPREADS)
@@ -364,7 +368,7 @@ def _lines(
     x: str | None,
     value: str,
     by: Sequence[str],
-    samples: Sequence[str],
+    samples: Mapping[str, int] | None,
     early: Sequence[int] = (),
 ) -> Spread:
     orders = [ordered(columns, rows, name, kept) for name in by]
@@ -392,6 +396,7 @@ def _lines(
             places = {text: float(number) for text, number in numbers.items()}
         else:
             places, categories, x_unit = axis_places(texts, x)
+    zero = zero_name(texts)
     has_intervals = kind == "interval" and has_ends(columns, value)
     sampled = None
     if kind == "interval" and not has_intervals:
@@ -411,7 +416,8 @@ def _lines(
             group.missing.append(sum(map(math.isnan, each)))
             group.is_short.append(kind == "interval" and not has_intervals and unfinished)
             group.x.append(place)
-            group.names.append(f"{place:.12g}" if categories is None else categories[int(place)])
+            number = (zero if place == 0 else "") or f"{place:.12g}"
+            group.names.append(number if categories is None else categories[int(place)])
             if sampled is not None:
                 keyed = zip(map(sampled.key, mine), each, strict=True)
                 known = [one for one in keyed if not math.isnan(one[1])]
@@ -437,12 +443,12 @@ def _lines(
     over, detail = "", ""
     lost = {} if has_intervals else {one.label: sum(one.missing) for one in groups}
     # The values of these are counted as samples.
-    taken: Sequence[str] = ()
+    taken: Mapping[str, int] = {}
     counted = counted_as(columns, rows, {x, *by}) if kind == "box" else ""
     if sampled is not None:
-        taken = sampled.axes
+        taken = {name: len({text_of(columns[name][row]) for row in rows}) for name in sampled.axes}
     elif kind == "interval":
-        taken = samples
+        taken = samples or {}
     apart = {x, *by, *taken}
     pooled = NONE_POOLED
     if kind != "cdf":
@@ -451,16 +457,16 @@ def _lines(
         boxes = Spread(kind, "", "", groups, is_time=is_time)
         detail = box_words(boxes, counted, counted_words(lost, is_time=is_time), pooled)
     if kind == "interval":
-        counts = [number for group in groups for number, _ in group.counts]
         over = over_of(columns, rows) if sampled is None else sampled.over
         what = MEANS[value] if has_intervals else "mean"
         has_few = any(any(group.hints) for group in groups)
         behind = [one for group in groups for one in group.counts]
-        most = "" if pooled.is_whole else "up to "
-        averaged = f" of {most}{joined(pooled.axes)} each" if pooled.axes else ""
-        if has_intervals:
-            averaged = averaged_axes(over, samples, behind) or averaged
-        detail = interval_words(what, over, counts, taken, averaged=averaged)
+        # Where the runs are the samples, their axes are those of the other ones.
+        are_runs = sampled is not None and over == "runs"
+        together = pooled if are_runs else pooled_of(over, taken)
+        detail = interval_words(
+            what, over, behind, together, counted="pairs" if has_intervals else "runs"
+        )
         if misses:
             none = any(not known_of(one) for each in groups for one in each.values)
             at_edge = " (at the upper edge: none finished)" if none else ""
@@ -489,6 +495,7 @@ def _lines(
         by=by,
         along=compared_name(str(x), columns),
         counted="pairs" if has_intervals else "values" if kind == "interval" else "runs",
+        zero=zero,
     )
 
 

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from midflight.plot.common.names import FINISHED
 from midflight.plot.results.alike import named_alike
-from midflight.plot.results.axis import axis_places
 from midflight.plot.results.line_names import line_cells, line_columns
 from midflight.plot.results.maps import Colours, Layout
+from midflight.plot.results.places import axis_places, zero_name
 from midflight.plot.results.rows import with_selection
 from midflight.results import mean_ci, quantile
 
@@ -121,6 +121,8 @@ class Spread:
     remark: str = ""
     #: What rows are kept by, as a table has it.
     where: str = ""
+    #: What stands at 0 of an axis of numbers in the place of a number.
+    zero: str = ""
     #: The longest values are so far from the usual ones that the axis of a CDF is logarithmic.
     is_wide: bool = False
     #: The columns that tell lines apart.
@@ -201,7 +203,9 @@ def side_by_side(texts: Sequence[str], name: str) -> tuple[dict[str, int], Seque
     numbers, categories, unit = axis_places(texts, name)
     if categories is not None:
         return {text: place for place, text in enumerate(categories)}, categories, unit
-    words = {text: f"{numbers[text]:g}" for text in sorted(texts, key=numbers.__getitem__)}
+    ordered = sorted(texts, key=numbers.__getitem__)
+    zero = zero_name(texts)
+    words = {text: zero if text == zero else f"{numbers[text]:g}" for text in ordered}
     places = {word: place for place, word in enumerate(dict.fromkeys(words.values()))}
     return {text: places[word] for text, word in words.items()}, list(places), unit
 

@@ -431,5 +431,5 @@ def draw_spread_intervals(
         axes.set_ylim(*(shown or ends_of_means(data, logs)))
     if has_numbers:
         wide = has_bars and not bands
-        set_places(axes, places, whiskers.at, size_in[0], logs.x, wide=wide)
+        set_places(axes, places, whiskers.at, size_in[0], logs.x, wide=wide, zero=data.zero)
     return endless
