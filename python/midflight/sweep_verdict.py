@@ -550,8 +550,8 @@ def _few(found: Sequence[First], way: Direction, where: _Where) -> str:
         every = sum(other in (*one.best, *one.near) for one in here)
         # Where both are it is not the first one.
         also = every - len(those)
-        more_of = f", and also in {also} of those before" if also else ""
-        rest.append(f"{other} is so in{last} {where.of(those)}{more_of}")
+        is_so, more_of = (" is so", f", and also in {also} of those before") if also else ("", "")
+        rest.append(f"{other}{is_so} in{last} {where.of(those)}{more_of}")
     if len(more) > _MOST_NAMED:
         rest.append(f"others in {sum(len(those) for _, those in more[_MOST_NAMED:])}")
     return f"{said}; {'; '.join(rest)}"

@@ -19,7 +19,7 @@ from midflight.cli import main
 from midflight.plot import figure_of, plot_spread
 from midflight.plot.results.compared import usual_change
 from midflight.plot.results.maps import number_words
-from midflight.plot.results.median_panels import near_ends
+from midflight.plot.results.median_panels import near_ends, own_words
 from midflight.plot.results.samples import interval_words, pooled_of
 
 SCHEME, GAP, AT = "flows.download.scheme", "handoffs.0.gap", "handoffs.0.at"
@@ -301,4 +301,14 @@ def test_a_figure_says_where_both_are_0(zero: int, value: str, words: str) -> No
 def test_shares_of_values_of_0_have_an_axis_of_ones() -> None:
     (axes,) = figure_of(plot_spread, {"sent": [0.0] * 5}, "cdf", value="sent").axes
     assert axes.get_xlim() == (0, 1)
-    assert near_ends([0.0, 0.0]) == (0, 1)
+    assert near_ends([[0.0, 0.0], []]) == [(0, 1), (0, 1)]
+
+
+def test_panels_with_axes_of_their_own_all_begin_at_0_or_near_their_values() -> None:
+    ends = near_ends([[1.0, 2.0], [90.0, 140.0]])
+    assert [low for low, _ in ends] == [0.0, 0.0]
+    assert own_words(ends) == "each panel has an axis of its own"
+    # 90 to 91 would be a stroke on an axis from 0.
+    ends = near_ends([[1.0, 2.0], [90.0, 91.0]])
+    assert all(0 < low < 1 or 89 < low < 90 for low, _ in ends)
+    assert own_words(ends) == "each panel has an axis of its own, not from 0"

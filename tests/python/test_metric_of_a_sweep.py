@@ -216,8 +216,7 @@ def test_times_after_a_handoff_are_those_that_the_sweep_has(
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--x", SCHEME, "--y", "ratio"], f'no column "{SCHEME}"; this is the compared axis, and'),
-        (["--x", "value", "--y", "ratio", "--by", SCHEME], 'its values are in the column "value"'),
+        (["--x", "value", "--y", "ratio", "--by", "a.b"], 'there is no column "a.b"'),
         (["--kind", "median"], "give --x and --y, such as --x value --y ratio"),
         (["--kind", "heatmap"], f"over value (the values of {SCHEME}): give --x and --y, two of"),
     ],

@@ -382,10 +382,10 @@ def test_what_is_compared_is_not_pooled_where_half_of_the_flows_were_done_early(
         file = folder / "comparison.csv"
         assert main(["plot", str(file), *words, "--out", str(tmp_path / "x.png")]) == 0
     usual, values, changes = found.values()
-    assert "--kind interval --x " in usual
+    assert "--kind heatmap --x " in usual
     assert "does not show the change" not in usual
-    assert f"--y {SCHEME} --value duration_ns" in values
-    assert "--y value --value ratio" in changes
+    assert f"--value duration_ns --by {SCHEME}" in values
+    assert "--value ratio --by value" in changes
 
 
 def test_a_note_says_why_changes_are_no_percentages(

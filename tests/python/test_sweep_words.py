@@ -447,7 +447,7 @@ def test_a_figure_that_pools_settings_is_left_out(page: str) -> None:
         one.strip() for one in re.findall("<figcaption>(.*?)</figcaption>", page, re.DOTALL)
     ]
     assert captions == [
-        "Transfer time: difference from sack (CUBIC), pair by pair.",
+        "Transfer time: change against sack (CUBIC), pair by pair.",
         "Transfer time: which value is best, and its median.",
         "Transfer time over gap of the handoff and loss of lte: medians.",
     ]

@@ -57,6 +57,7 @@ from midflight.plot.results.median_panels import (
     are_strokes,
     in_panels,
     near_ends,
+    own_words,
 )
 from midflight.plot.results.medians import (
     MEDIANS_PT,
@@ -546,12 +547,12 @@ def _panels_figure(
     with style():
         grid = Grid.of("median", len(data.panels), size, own_y=has_own)
         owns = []
-        for panel in data.panels:
+        own_ends = near_ends([*map(_finite, data.panels)])
+        for panel, (bottom, top) in zip(data.panels, own_ends, strict=True):
             name, is_empty = "log" if ends.log_y else "linear", not _finite(panel)
             own = _ends_of(panel, None, name) if has_own and not is_empty else ends
             own = own._replace(scale_x=ends.scale_x)
             if has_own and not is_empty and not ends.log_y:
-                bottom, top = near_ends(_finite(panel))
                 own = own._replace(low=bottom, top=top, bottom=bottom)
             owns.append(own)
         each = zip(data.panels, owns, strict=True)
@@ -565,8 +566,9 @@ def _panels_figure(
             axes.set_title(panel.name, fontsize=7.5, parse_math=False)
             if not _finite(panel) and (has_own or not _finite(data)):
                 axes.set_yticks([])
-        own_words = "each panel has an axis of its own" if has_own else ""
-        detail = "; ".join(filter(None, (_detail(data, is_seen=any(seen)), own_words)))
+        said_ends = [(own.low, own.top) for own in owns if not own.log_y]
+        of_own = own_words(said_ends) if has_own else ""
+        detail = "; ".join(filter(None, (_detail(data, is_seen=any(seen)), of_own)))
         grid.finish(
             log_title(data.x_title) if ends.scale_x.is_log else data.x_title,
             log_title(data.y_title) if ends.log_y else data.y_title,

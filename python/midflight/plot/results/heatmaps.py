@@ -13,6 +13,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from midflight.plot.common.figure import label_axes, label_panels
 from midflight.plot.common.names import FINISHED, column_name
@@ -59,6 +60,7 @@ from midflight.plot.results.maps import (
     hatched_side,
     letters_pt,
     number_words,
+    without_far,
 )
 from midflight.plot.results.places import place_title
 from midflight.plot.results.pooled import pooled_words
@@ -326,15 +328,36 @@ def map_of(data: Spread) -> Map:
 
 
 def map_colours(
-    maps: Sequence[Map], *, signed: bool, usual: tuple[float, float] | None = None
+    maps: Sequence[Map],
+    *,
+    signed: bool,
+    usual: tuple[float, float] | None = None,
+    groups: Mapping[str, NDArray[np.float64]] | None = None,
 ) -> Colours:
     """Return the colours of maps that share them, with the ends that the user has chosen, or else
-    the `usual` ones.
+    the `usual` ones, or those that suit all of the `groups` (`_groups_of`) but a few far ones.
     """
     choice = chosen_axes()
+    ends = usual if choice is None or choice.vlim is None else choice.vlim
     finite = np.concatenate([one.finite for one in maps])
-    ends = None if choice is None else choice.vlim
-    return colours_of(finite, signed=signed, ends=ends or usual)
+    if ends is None and signed and groups:
+        finite = without_far(finite, [*groups.values()])
+    return colours_of(finite, signed=signed, ends=ends)
+
+
+def _groups_of(shown: Sequence[Spread], maps: Sequence[Map]) -> dict[str, NDArray[np.float64]]:
+    """The values of each map of several, or of each compared value that is a side of the only one,
+    by their names; none of other maps.
+    """
+    if len(maps) > 1:
+        each = zip((one.name for one in shown), (one.finite for one in maps), strict=True)
+        return dict(each)
+    (one,), (data,) = maps, shown
+    for place, (names, cells) in enumerate(((one.columns, one.cells.T), (one.rows, one.cells))):
+        if data.axes[place][0] == "value":
+            rows = zip(names, cells, strict=True)
+            return {name: row[np.isfinite(row)] for name, row in rows}
+    return {}
 
 
 def heatmaps_figure(data: Spread, *, title: str | None = None, size: Size | None = None) -> Figure:
@@ -343,7 +366,9 @@ def heatmaps_figure(data: Spread, *, title: str | None = None, size: Size | None
     maps = [map_of(one) for one in shown]
     # A share is one of all runs.
     usual = (0.0, 100.0) if data.measure[0] == FINISHED else None
-    colours = data.colours or map_colours(maps, signed=data.is_signed, usual=usual)
+    groups = _groups_of(shown, maps)
+    of: Any = {"signed": data.is_signed, "usual": usual, "groups": groups}
+    colours = data.colours or map_colours(maps, **of)
     plan = _planned(maps, data, size, signed=colours.is_signed)
     (width, height), lines, in_row = plan.size_in, plan.lines, plan.layout.in_row
     if is_paper() and lines > 1 and height > _PAGE_HIGH_IN:
@@ -356,7 +381,9 @@ def heatmaps_figure(data: Spread, *, title: str | None = None, size: Size | None
     room, room_up, digits, letters = plan.room_pt, plan.room_up_pt, plan.digits, plan.letters
     hatched = hatched_side(maps, colours) if letters is None else 0
     detail = _detail(data, maps, is_written=letters is not None, hatched=hatched)
-    detail = "; ".join(filter(None, (detail, _beyond_words(maps, colours, digits))))
+    detail = "; ".join(
+        filter(None, (detail, _beyond_words(maps, colours, digits, groups, data.measure[1])))
+    )
     with style():
         from matplotlib.figure import Figure
 
@@ -470,18 +497,40 @@ def _planned(
     return next((one for one in plans if one.letters is not None), plans[0])
 
 
-def _beyond_words(maps: Sequence[Map], colours: Colours, digits: int) -> str:
-    """Which values are beyond the ends of a scale that suits the others; "" if none are."""
+def _beyond_words(
+    maps: Sequence[Map],
+    colours: Colours,
+    digits: int,
+    groups: Mapping[str, NDArray[np.float64]],
+    unit: str,
+) -> str:
+    """Which values are beyond the ends of a scale that suits the others, and of which maps or
+    compared values they are; "" if none are.
+    """
     choice = chosen_axes()
     if choice is not None and choice.vlim is not None:
         return ""
-    finite = np.concatenate([one.finite for one in maps])
-    far = finite[(finite < colours.low) | (finite > colours.high)].tolist()
-    if not far:
+
+    def far(values: NDArray[np.float64]) -> list[float]:
+        return list(values[(values < colours.low) | (values > colours.high)].tolist())
+
+    def words(value: float) -> str:
+        return number_words(value, digits, signed=colours.is_signed)
+
+    every = far(np.concatenate([one.finite for one in maps]))
+    if not every:
         return ""
-    each = [number_words(one, digits, signed=colours.is_signed) for one in far]
-    named = ", ".join(each) if len(each) <= _MOST_BEYOND else f"{len(each)} cells"
-    return f"beyond the scale: {named}"
+    found = {name: some for name, values in groups.items() if (some := far(values))}
+    if not 0 < len(found) <= _MOST_BEYOND:
+        several = len(every) > _MOST_BEYOND
+        said = f"{len(every)} cells" if several else ", ".join(map(words, every))
+        return f"beyond the scale: {said}"
+    each = []
+    for name, some in found.items():
+        most = f"{words(max(some, key=abs))} {unit}".rstrip()
+        count = f" in {len(some)} cells, up to" if len(some) > 1 else ""
+        each.append(f"{labelled(name)}{count} {most}")
+    return f"beyond the scale: {', '.join(each)}"
 
 
 def _detail(data: Spread, maps: Sequence[Map], *, is_written: bool, hatched: int) -> str:

@@ -35,6 +35,7 @@ __all__ = [
     "name_cells",
     "named_places",
     "number_words",
+    "without_far",
 ]
 
 #: With more cells, or more of them side by side, there is no room for their values.
@@ -54,6 +55,9 @@ _FAR, _FEW = 3.0, 0.15
 _BEYOND = 3.0
 #: A scale ends before far values if it would otherwise be so many times as long.
 _GAIN = 2.0
+#: A group of values is far from the others, of which there are so many or more, if it reaches so
+#: many times as far, and not more than so many.
+_LEAST_OTHERS, _FAR_GROUP, _MOST_GROUP = 2, 3.0, 100.0
 #: Half of the values would have less than this share of a linear scale, whose ends are apart by
 #: more than this factor.
 _CROWDED, _WIDE = 0.25, 8
@@ -178,6 +182,24 @@ def colours_of(
         return Colours(-high, high, is_signed=True)
     is_log = high > _WIDE * low > 0 and np.median(usual) - low < _CROWDED * (high - low)
     return Colours(low, high, is_log=bool(is_log))
+
+
+def without_far(
+    values: NDArray[np.float64], groups: Sequence[NDArray[np.float64]]
+) -> NDArray[np.float64]:
+    """Return the values without those groups of them, of up to a third of all, that reach so much
+    farther from 0 than the others that these would have few of the colours.
+    """
+    known = [one for one in groups if one.size]
+    known.sort(key=lambda one: -float(np.abs(one).max()))
+    sizes = [float(np.abs(one).max()) for one in known]
+    for count in range(len(known) // 3, 0, -1):
+        if len(known) - count >= _LEAST_OTHERS and sizes[count - 1] >= _FAR_GROUP * sizes[count]:
+            # Colours of changes that are next to nothing say nothing either.
+            if sizes[count] * _MOST_GROUP < sizes[count - 1]:
+                break
+            return np.concatenate(known[count:])
+    return values
 
 
 def hatched_side(maps: Sequence[Map], colours: Colours) -> int:

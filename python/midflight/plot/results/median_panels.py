@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     # A class of this module, which imports this one, is named in full.
     from midflight.plot.results import axis
 
-__all__ = ["MOST_PANELS", "are_panels", "are_strokes", "in_panels", "near_ends"]
+__all__ = ["MOST_PANELS", "are_panels", "are_strokes", "in_panels", "near_ends", "own_words"]
 
 #: The most panels.
 MOST_PANELS = 6
 #: Panels whose values have a smaller share of a common axis do not have one.
 _LEAST_SHARE = 0.15
-#: The room at the ends of an own axis, and what is near 0, in shares of its largest value.
-_MARGIN, _NEAR_0 = 0.08, 0.5
+#: The room at the ends of an own axis, as a share of it.
+_MARGIN = 0.08
 
 
 def are_panels(keys: Sequence[tuple[str, ...]], most: int = MOST_LINES) -> bool:
@@ -73,12 +73,28 @@ def are_strokes(panels: Sequence[Sequence[float]], scale: PlaceScale) -> bool:
     return len(wide) > 1 and min(wide) < _LEAST_SHARE * float(np.ptp(along))
 
 
-def near_ends(values: Sequence[float]) -> tuple[float, float]:
-    """The ends of an axis of values of a panel that has one of its own: near them, unless it begins
-    near 0 anyway.
+def near_ends(panels: Sequence[Sequence[float]]) -> list[tuple[float, float]]:
+    """The ends of the axes of values of panels that have one each: all begin at 0, or, where that
+    would leave the values of one too small a share of its axis, all near their values. One without
+    values, or of 0 alone, is from 0 to 1.
     """
-    low, high = min(values), max(values)
-    if low == high == 0:
-        return 0.0, 1.0
-    room = _MARGIN * ((high - low) or abs(high))
-    return (0.0 if 0 <= low < _NEAR_0 * high else low - room), high + room
+    known = [(min(values), max(values)) for values in panels if values]
+    spans = [(low, high) for low, high in known if high > low]
+    from_0 = all(low >= 0 and high - low >= _LEAST_SHARE * high for low, high in spans)
+    found = []
+    for values in panels:
+        low, high = (min(values), max(values)) if values else (0.0, 0.0)
+        if low == high == 0:
+            found.append((0.0, 1.0))
+            continue
+        room = _MARGIN * ((high - low) or abs(high))
+        # Where the room would reach 0 the axis begins there.
+        near = 0.0 if 0 <= low <= room else low - room
+        found.append((0.0 if from_0 and low >= 0 else near, high + room))
+    return found
+
+
+def own_words(ends: Sequence[tuple[float, float]]) -> str:
+    """Return that each panel has an axis of its own with these ends, and if that is not from 0."""
+    above = any(low > 0 for low, _ in ends)
+    return "each panel has an axis of its own" + ", not from 0" * above

@@ -61,7 +61,7 @@ from midflight.plot.results.heatmaps import heatmap_of, heatmaps_figure
 from midflight.plot.results.line_names import one_line_name
 from midflight.plot.results.linked import usual_source
 from midflight.plot.results.maps import number_words
-from midflight.plot.results.median_panels import are_panels, near_ends
+from midflight.plot.results.median_panels import are_panels, near_ends, own_words
 from midflight.plot.results.paired import (
     by_compared,
     by_value,
@@ -626,6 +626,8 @@ def _panels_figure(
     entries: dict[str, Any] = {}
     wide: Mapping[tuple[str, ...], float] = {}
 
+    own_ends = near_ends([*map(drawn_of, data.panels)])
+
     def ends_of(place: int) -> tuple[float, float]:
         """The ends of the axis of values of a panel."""
         if not has_own or not places[place][1]:
@@ -633,7 +635,7 @@ def _panels_figure(
         one = data.panels[place]
         if logs.y:
             return of_kind(one, logs)
-        low, high = near_ends(drawn_of(one))
+        low, high = own_ends[place]
         # An interval of what cannot be negative may reach below 0.
         return (low if min(places[place][1]) < 0 else max(low, 0.0)), high
 
@@ -666,7 +668,8 @@ def _panels_figure(
         for axes, some, width in endless:
             draw_endless(axes, some, width, logs.x, are_changes=are_changes)
 
-    words = "each panel has an axis of its own" if has_own else ""
+    linear = [] if is_share or logs.y else map(ends_of, range(len(data.panels)))
+    words = own_words([*linear]) if has_own else ""
     data = replace(data, detail="; ".join(filter(None, (data.detail, words))))
     seen = every, [one for _, up in places for one in up]
     how: Any = {"title": title, "size": size, "log_y": logs.y, "entries": entries}
