@@ -35,10 +35,10 @@ _MARKER_PT, _AROUND_PT = 5.0, 80.0
 
 #: Lines whose whiskers would cover each other are so far apart, in points, ...
 _APART_PT = 4.0
-#: ... none farther than this from its number, ...
-_MOST_ASIDE_PT = 4.0
-#: ... and than this share of the way to the next number.
-_SHARE_OF_WAY = 1 / 8
+#: ... none farther than this from its number, with this more for each line after the second, ...
+_MOST_ASIDE_PT, _EACH_ASIDE_PT = 4.0, 1.0
+#: ... and than this share of the way to the next number, or that one if they are many.
+_SHARE_OF_WAY, _SHARE_OF_MANY, _MANY = 1 / 8, 1 / 6, 5
 #: Half the width of the caps of whiskers, in points, and its share of the way to the next whisker.
 _CAP_PT, _CAP_SHARE = 2.2, 0.35
 #: Whiskers that are this share of the height of a marker apart do not cover each other.
@@ -74,7 +74,9 @@ def dodge(places: Iterable[float], most: int, width_in: float, scale: PlaceScale
         return Apart(0.0)  # One number, written in two units.
     point = (values[-1] - values[0]) / _room_pt(width_in)
     nearest = min(b - a for a, b in pairwise(values))
-    aside = min(_MOST_ASIDE_PT * point, _SHARE_OF_WAY * nearest)
+    most_pt = _MOST_ASIDE_PT + _EACH_ASIDE_PT * (most - 2)
+    share = _SHARE_OF_WAY if most < _MANY else _SHARE_OF_MANY
+    aside = min(most_pt * point, share * nearest)
     step = min(_APART_PT * point, 2 * aside / (most - 1))
     return Apart(step, _cap_pt(step / point))
 
