@@ -444,6 +444,26 @@ class Sweep:
         cells = found["shard_cells"]
         return cls(scenario, axes, shard_cells=cells, policies=policies, folder=folder, **printed)
 
+    def against(self, baseline: str | None) -> Self:
+        """Return the sweep with this value of the compared axis as the one that others are compared
+        with, for figures and reports; itself for None.
+
+        Raises `MidflightError` for a sweep without a compared axis, and for another value.
+        """
+        if baseline is None:
+            return self
+        values = [] if self.compare is None else [*self.axes[self.compare]]
+        if baseline not in values:
+            accepted = ", ".join(values) or "a sweep with --compare AXIS"
+            raise refusal(
+                f'baseline "{baseline}" is no value that the sweep compares; expected {accepted}',
+                name="baseline",
+                value=baseline,
+                accepted=accepted,
+            )
+        order = [baseline, *(one for one in values if one != baseline)]
+        return replace(self, axes={**self.axes, str(self.compare): order})
+
     def shards(self) -> Iterator[Shard]:
         """Yield the shards, each with its address."""
         from midflight import MODEL_VERSION, _core

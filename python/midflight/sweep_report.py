@@ -69,6 +69,7 @@ def report_sweep(
     *,
     metric: str | None = None,
     by: Sequence[str] | None = None,
+    baseline: str | None = None,
     command: str = "",
     policies: Policies | None = None,
 ) -> Path:
@@ -76,13 +77,14 @@ def report_sweep(
 
     `metric` is the measurement, such as "goodput_bps"; the default is the metric that the sweep
     prints. `by` are the axes that the tables separate, beside the compared one; the default is what
-    the sweep separated. `command` is the command that
-    repeats it, for the report. Raises `MidflightError` for a folder without a complete sweep,
-    `OSError` if the file cannot be written.
+    the sweep separated. `baseline` is the value that the others are compared with; the default is
+    the first one. `command` is the command that repeats it, for the report. Raises
+    `MidflightError` for a folder without a complete sweep, `OSError` if the file cannot be written.
     """
     path = Path(path)
     check_page(path)
-    html = sweep_report_html(Path(folder), metric=metric, by=by, command=command, policies=policies)
+    how: Any = {"command": command, "policies": policies, "baseline": baseline}
+    html = sweep_report_html(Path(folder), metric=metric, by=by, **how)
     path.write_text(html, encoding="utf-8")
     return path
 
@@ -92,6 +94,7 @@ def sweep_report_html(
     *,
     metric: str | None = None,
     by: Sequence[str] | None = None,
+    baseline: str | None = None,
     command: str = "",
     policies: Policies | None = None,
 ) -> str:
@@ -105,7 +108,7 @@ def sweep_report_html(
     from midflight.sweep_results import SEED, check_has_tables
 
     check_metric(metric, None, "--")
-    asked = Sweep.read(folder, policies=policies)
+    asked = Sweep.read(folder, policies=policies).against(baseline)
     check_has_tables(folder)
     check_has_measure(metric, asked, "--")
     summary = Summary.of(asked, folder, metric, check_by(by, asked, "--"))

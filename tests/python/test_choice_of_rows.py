@@ -115,6 +115,23 @@ def test_changes_are_told_apart_by_axes_that_the_comparison_pools(
     assert main([*words, "--kind", "interval", "--by", AT]) == 0
 
 
+def test_changes_are_against_another_baseline(
+    swept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    figure = figure_of(plot_axis, swept, baseline="freeze")
+    assert "against freeze (%)" in figure.axes[0].get_ylabel().replace("\n", " ")
+    assert {"sack (CUBIC)", "enhanced"} <= {one.get_text() for one in figure.findobj(Text)}
+    words = ["--baseline", "freeze", "--out", str(tmp_path / "a.html")]
+    assert main(["report", str(swept), *words]) == 0
+    assert "Against freeze" in (tmp_path / "a.html").read_text()
+    capsys.readouterr()
+    words = ["plot", str(swept), "--out", str(tmp_path / "a.svg"), "--baseline"]
+    assert main([*words, "vegas"]) == 2
+    assert "expected sack, freeze, enhanced" in capsys.readouterr().err
+    assert main([*words, "freeze", "--kind", "median"]) == 2
+    assert "shows no change against it" in capsys.readouterr().err
+
+
 def test_a_folder_of_a_sweep_is_drawn_before_a_starter_of_its_name(
     swept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
@@ -145,6 +162,26 @@ def test_differences_of_counts_have_a_unit() -> None:
     }
     (axes,) = figure_of(plot_spread, columns, "interval", x=GAP, value="difference").axes
     assert axes.get_ylabel().replace("\n", " ").endswith("(timeouts)")
+
+
+def test_a_difference_from_a_mean_of_0_is_told_beside_percentages() -> None:
+    columns: dict[str, list[Any]] = {
+        "flow": ["a"] * 3,
+        GAP: ["1s", "2s", "3s"],
+        "metric": ["frames_late"] * 3,
+        "compared": [SCHEME] * 3,
+        "value": ["freeze"] * 3,
+        "baseline": ["vho"] * 3,
+        "difference": [2.0, -1.0, -2.0],
+        "half_width": [0.5, 0.5, 0.5],
+        "ratio": [None, -0.1, -0.2],
+        "ratio_low": [None, -0.15, -0.25],
+        "ratio_high": [None, -0.05, -0.15],
+        "samples": [3, 3, 3],
+        "pairs": [3, 3, 3],
+    }
+    figure = figure_of(plot_spread, columns, "interval", x=GAP, value="ratio")
+    assert "no percentage where vho is 0: freeze +2 frames there" in said_in(figure)
 
 
 def test_a_scheme_that_is_far_from_the_others_takes_no_colours() -> None:

@@ -219,6 +219,10 @@ def test_the_few_that_are_enough_are_named() -> None:
         "No single one is best: a is the fastest in 1 of 3 combinations (at 0 s); b in 1 (at 1 "
         "s); sack in 1 (at 2 s)"
     )
+    # Where both are the fastest the second one is not named first.
+    few = {"sack": places(5, 5, 2, 5), "a": places(2, 2, 3, 3), "b": places(3, 2, 3, 2)}
+    (said,) = best_lines(summary_of(few))
+    assert said.endswith("; b is so in 1 (at 3 s), and also in 1 of those before")
 
 
 def test_a_map_says_which_value_is_best_where(folder: Path, tmp_path: Path) -> None:

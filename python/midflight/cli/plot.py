@@ -213,6 +213,15 @@ def plot(
             help="For results: only the rows with none of these values. May be repeated.",
         ),
     ] = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            "--baseline",
+            metavar="VALUE",
+            help="For changes of a sweep: the value that others are compared with.  [default: the "
+            "first of the compared axis]",
+        ),
+    ] = None,
     title: Annotated[
         str | None, typer.Option(metavar="TEXT", help="For a figure: a title above it.")
     ] = None,
@@ -350,6 +359,7 @@ def plot(
         "--by": by,
         "--where": where,
         "--without": without,
+        "--baseline": baseline,
         "--xscale": xscale,
         "--xlim": xlim,
         "--vlim": vlim,
@@ -435,6 +445,7 @@ def plot(
                 by=by,
                 where=where or (),
                 without=without or (),
+                baseline=baseline,
                 csv_to=csv_file,
                 texts=texts,
             )

@@ -35,6 +35,7 @@ def _plot_results(
     by: Sequence[str] | None,
     where: Sequence[str],
     without: Sequence[str],
+    baseline: str | None,
     csv_to: str | None,
     texts: Mapping[str, Any],
 ) -> None:
@@ -101,7 +102,7 @@ def _plot_results(
     asked = by_compared(source, asked)
     is_usual = kind in (None, "interval") and measured is None and not by
     is_change = is_usual and Path(source).is_dir()
-    paired = paired_figure(source, kind, asked, kept, has_by=bool(by))
+    paired = paired_figure(source, kind, asked, kept, has_by=bool(by), baseline=baseline)
     folder, asked_rows = source, kept
     if paired is not None:
         kind, source, shown = paired.kind, str(paired.file), paired.shown
@@ -189,6 +190,8 @@ def _plot_results(
     if is_again:
         # Lines of the compared values are the usual ones.
         source, options = folder, chosen_words(shown._replace(by=[]), kind)
+    if baseline is not None:
+        options += f" --baseline {baseline}"
     if paired is not None and is_change:
         note(
             "the figure shows the change of each pair, which the spread over all runs would hide: "

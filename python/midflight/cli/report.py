@@ -62,6 +62,14 @@ def report(
             help="For a sweep: the axes that the tables separate.  [default: those of the sweep]",
         ),
     ] = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            "--baseline",
+            metavar="VALUE",
+            help="For a sweep: the value that the others are compared with.  [default: the first]",
+        ),
+    ] = None,
 ) -> None:
     """Run a scenario, or read a sweep, and write a report: one HTML file that needs no network.
 
@@ -91,11 +99,11 @@ def report(
         for option, value in given.items():
             if value is not None:
                 raise UserError(f'"{file}" holds a sweep that was run; {option} is for a scenario')
-        write_sweep(file, out, metric, by, policies)
+        write_sweep(file, out, metric, by, baseline, policies)
         return
     if Path(file).is_dir() and not is_starter:
         raise UserError(f'"{file}" is a folder without sweep.json; a sweep has one')
-    for option, value in (("--metric", metric), ("--by", by)):
+    for option, value in (("--metric", metric), ("--by", by), ("--baseline", baseline)):
         if value is not None:
             raise UserError(f'"{file}" is a scenario; {option} is for a folder of a sweep')
     thread_count = read_whole("--threads", threads, 0, 1024)
@@ -143,7 +151,12 @@ def scheme_set(scheme: str, scenario: Mapping[str, Any]) -> str:
 
 
 def write_sweep(
-    folder: str, out: str, metric: str | None, by: str | None, policies: Sequence[str] | None
+    folder: str,
+    out: str,
+    metric: str | None,
+    by: str | None,
+    baseline: str | None,
+    policies: Sequence[str] | None,
 ) -> None:
     """Write the report of a sweep."""
     from midflight.sweep_report import sweep_report_html
@@ -151,13 +164,13 @@ def write_sweep(
     words = ["midflight", "report", folder]
     words += [] if metric is None else ["--metric", metric]
     words += [] if by is None else ["--by", by]
+    words += [] if baseline is None else ["--baseline", baseline]
     keys = None if by is None else [key.strip() for key in by.split(",")]
     words += [f"--policy={one}" for one in policies or []]
     command = shlex.join([*words, "--out", out])
     try:
-        html = sweep_report_html(
-            Path(folder), metric=metric, by=keys, command=command, policies=own_policies(policies)
-        )
+        how: Any = {"command": command, "policies": own_policies(policies), "baseline": baseline}
+        html = sweep_report_html(Path(folder), metric=metric, by=keys, **how)
     except OSError as error:
         raise UserError(f'cannot read "{folder}": {error.strerror or error}') from error
     with open_result(Path(out)) as target:

@@ -198,6 +198,7 @@ def plot_axis(
     by: Sequence[str] | None = None,
     where: Mapping[str, str | Sequence[str]] | None = None,
     without: Mapping[str, str | Sequence[str]] | None = None,
+    baseline: str | None = None,
     title: str | None = None,
     xscale: str | None = None,
     yscale: str | None = None,
@@ -216,7 +217,8 @@ def plot_axis(
     which is the comparison if the sweep has one; of a table with some of the rows it is that of
     their values. `where` keeps the rows with these values, "a,b", a range as of an axis,
     "from:to", or a list; several values for a column keep the rows with any of them, and lines and
-    names have the order of these values. `without` leaves out those with its values. A missing
+    names have the order of these values. `without` leaves out those with its values.
+    `baseline` is what changes are against, by default the first of the compared values. A missing
     time of a run that did not finish counts as longer than every other; other missing values are
     left out.
 
@@ -244,7 +246,7 @@ def plot_axis(
     source = usual_source(source, asked, where)
     texts: Any = {"title": title, "xscale": xscale, "yscale": yscale, "size": size}
     asked = by_compared(source, asked)
-    paired = paired_figure(source, None, asked, where, has_by=by is not None)
+    paired = paired_figure(source, None, asked, where, has_by=by is not None, baseline=baseline)
     if paired is not None:
         return plot_shown(path, paired, asked, where, dress, **texts)
     source = source_of(source, y)

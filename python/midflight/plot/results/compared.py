@@ -133,6 +133,8 @@ def same_words(columns: Columns, rows: Sequence[int], value: str) -> str:
     if zero:
         what = "no change" if value == _DIFFERENCE else "no percentage"
         each.append(f"{what}{':' if len(zero) == len(rows) else ' where'} both are 0")
+    if value == _RATIO and (words := _differences_from_0(columns, rows)):
+        each.append(words)
     if same:
         why = why_same(averaged=any(_is_averaged(columns, row) for row in same))
         each.append(f"no interval where {why}")
@@ -145,6 +147,27 @@ def same_words(columns: Columns, rows: Sequence[int], value: str) -> str:
         )
         each.append(f"intervals of zero width where {why}")
     return "; ".join(each)
+
+
+def _differences_from_0(columns: Columns, rows: Sequence[int]) -> str:
+    """Where there is no percentage, as the mean of the baseline is 0, and how large the differences
+    are there, from the least to the largest of each value; "" if there are none.
+    """
+    found: dict[str, list[float]] = {}
+    for row in rows:
+        (difference,) = _numbers(columns, row, (_DIFFERENCE,))
+        if difference and math.isfinite(difference) and not is_number(columns[_RATIO][row]):
+            found.setdefault(text_of(columns["value"][row]), []).append(difference)
+    if not found:
+        return ""
+    unit, scale = change_unit(str(columns["metric"][rows[0]]))
+    named = []
+    for name, each in found.items():
+        ends = dict.fromkeys(f"{scale * one:+.3g}" for one in (min(each), max(each)))
+        size = " to ".join(ends).replace("-", "\N{MINUS SIGN}")
+        named.append(f"{spaced(name)} {size} {unit}".rstrip())
+    baseline = text_of(columns["baseline"][rows[0]])
+    return f"no percentage where {baseline} is 0: {', '.join(named)} there"
 
 
 def is_both_zero(columns: Columns, row: int) -> bool:

@@ -62,7 +62,7 @@ from midflight.plot.results.maps import (
     number_words,
     without_far,
 )
-from midflight.plot.results.places import place_title
+from midflight.plot.results.places import place_title, spaced
 from midflight.plot.results.pooled import pooled_words
 from midflight.plot.results.rows import (
     Rows,
@@ -529,7 +529,7 @@ def _beyond_words(
     for name, some in found.items():
         most = f"{words(max(some, key=abs))} {unit}".rstrip()
         count = f" in {len(some)} cells, up to" if len(some) > 1 else ""
-        each.append(f"{labelled(name)}{count} {most}")
+        each.append(f"{spaced(name)}{count} {most}")
     return f"beyond the scale: {', '.join(each)}"
 
 

@@ -111,13 +111,16 @@ def paired_figure(
     where: Mapping[str, str | Sequence[str]] | None = None,
     *,
     has_by: bool,
+    baseline: str | None = None,
 ) -> Paired | None:
     """Return the figure of a comparison; None if a figure of this kind shows the values. `kind` is
-    None for the usual one.
+    None for the usual one, and `baseline` what is compared with, if that is not the sweep's.
 
     Where the comparison of a sweep has more lines than can be distinguished, or lacks an axis that
     is asked for, the sweep's values are compared again, with all pooled but what the figure shows.
     """
+    if baseline is not None:
+        return _against(source, kind, asked, where, baseline)
     pooled = {*asked.by} - {*_columns_apart(source)}
     if not (has_by and pooled):
         found = _of_file(source, kind, asked, where, has_by=has_by)
@@ -126,6 +129,33 @@ def paired_figure(
     if has_by and asked.value not in CHANGES:
         return None
     return _compared_again(source, kind, asked, where)
+
+
+def _against(
+    source: TableSource,
+    kind: str | None,
+    asked: Shown,
+    where: Mapping[str, str | Sequence[str]] | None,
+    baseline: str,
+) -> Paired:
+    """The figure of a sweep's comparison with another baseline."""
+    from midflight.sweep import Sweep
+
+    found = None
+    if is_sweep(source):
+        Sweep.read(source).against(baseline)
+        value = asked.value if asked.value is not None or kind != "heatmap" else _RATIO
+        found = _compared_again(source, kind, asked._replace(value=value), where, baseline)
+    if found is None:
+        accepted = "a figure of changes of a sweep with --compare AXIS"
+        raise refusal(
+            f"--baseline {baseline}: the figure shows no change against it; expected {accepted}, "
+            "such as --kind interval --value ratio",
+            name="--baseline",
+            value=baseline,
+            accepted=accepted,
+        )
+    return found
 
 
 def by_compared(source: TableSource, asked: Shown) -> Shown:
@@ -157,6 +187,7 @@ def _compared_again(
     kind: str | None,
     asked: Shown,
     where: Mapping[str, str | Sequence[str]] | None,
+    baseline: str | None = None,
 ) -> Paired | None:
     """The figure of a sweep's comparison that separates only its axes, and those that rows are kept
     by.
@@ -186,10 +217,11 @@ def _compared_again(
     else:
         sides = [asked.x] if asked.x is not None else best[:1]
     if asked.by:
-        return _with_lines(folder, file, sides, asked, where, is_map=is_map)
+        of: Any = {"is_map": is_map, "baseline": baseline}
+        return _with_lines(folder, file, sides, asked, where, **of)
     # Without room for a map of each compared value these are a side of one.
     for some in (sides, sides[:1]):
-        columns = _separated(folder, [one for one in some if one != _VALUE], where)
+        columns = _separated(folder, [one for one in some if one != _VALUE], where, baseline)
         if columns is None:
             continue
         columns = _kept(columns, where if asked.value is None else by_value(columns, where))
@@ -216,10 +248,11 @@ def _with_lines(
     where: Mapping[str, str | Sequence[str]] | None,
     *,
     is_map: bool,
+    baseline: str | None,
 ) -> Paired | None:
     """The figure of a sweep's comparison with lines or maps that are asked for, and these sides."""
     apart = [one for one in (*sides, *asked.by) if one not in (_VALUE, "flow")]
-    columns = _separated(folder, apart, where)
+    columns = _separated(folder, apart, where, baseline)
     columns = None if columns is None else _kept(columns, by_value(columns, where))
     if columns is None:
         return None
@@ -237,7 +270,10 @@ def _with_lines(
 
 
 def _separated(
-    folder: Path, axes: Sequence[str], where: Mapping[str, Any] | None
+    folder: Path,
+    axes: Sequence[str],
+    where: Mapping[str, Any] | None,
+    baseline: str | None,
 ) -> Columns | None:
     """The comparison of a sweep that separates these axes, and those that rows are kept by, of
     samples only if by one value; None if these are no axes of it, or if it needs policies that are
@@ -248,7 +284,7 @@ def _separated(
     from midflight.sweep_summary import Summary
 
     try:
-        sweep = Sweep.read(folder)
+        sweep = Sweep.read(folder).against(baseline)
         apart = {*axes, *(where or {})} - {_VALUE, "flow", sweep.compare}
         if not apart <= {*sweep.axes} or sweep.compare in axes:
             return None

@@ -183,6 +183,7 @@ def plot_spread(
     by: Sequence[str] | None = None,
     where: Mapping[str, str | Sequence[str]] | None = None,
     without: Mapping[str, str | Sequence[str]] | None = None,
+    baseline: str | None = None,
     title: str | None = None,
     xscale: str | None = None,
     yscale: str | None = None,
@@ -210,7 +211,7 @@ def plot_spread(
     source = usual_source(source, asked, where)
     asked = by_compared(source, asked)
     has: Any = {"has_by": by is not None}
-    paired = paired_figure(source, kind, asked, where, **has)
+    paired = paired_figure(source, kind, asked, where, **has, baseline=baseline)
     if paired is not None:
         source, shown = paired.file, paired.shown
     else:
@@ -464,9 +465,12 @@ def _lines(
         # Where the runs are the samples, their axes are those of the other ones.
         are_runs = sampled is not None and over == "runs"
         together = pooled if are_runs else pooled_of(over, taken)
-        detail = interval_words(
-            what, over, behind, together, counted="pairs" if has_intervals else "runs"
-        )
+        ends = [low for group in groups for low, _ in group.ends]
+        # Of pairs that are all the same nothing is beside the mean.
+        is_alone = has_intervals and all(map(math.isnan, ends))
+        shown: Any = {"shown": ""} if is_alone else {}
+        shown["counted"] = "pairs" if has_intervals else "runs"
+        detail = interval_words(what, over, behind, together, **shown)
         if misses:
             none = any(not known_of(one) for each in groups for one in each.values)
             at_edge = " (at the upper edge: none finished)" if none else ""
