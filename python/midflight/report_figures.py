@@ -22,22 +22,28 @@ _TRIPS = 5
 _BESIDE_IN = 1.2
 
 
-def over_time(runs: Sequence[WatchedRun], kinds: Sequence[str]) -> tuple[str, bool, str]:
+def over_time(runs: Sequence[WatchedRun], kinds: Sequence[str]) -> tuple[str, bool, str, bool]:
     """Draw the panels of these kinds over time; return the image, "" if nothing was
-    sent, whether it has a band with the links in use, and which panel is left out.
+    sent, whether it has a band with the links in use, which panel is left out, and whether a rate
+    of a link is an area in it.
     """
     from midflight.plot.common.style import figure_bytes
     from midflight.plot.over_time.band import has_changes
     from midflight.plot.over_time.idle import without_idle_queues
+    from midflight.plot.over_time.panel_scales import off_scale
     from midflight.plot.over_time.panels import over_time_figure, shown_panels
 
     if not any(len(flow.times("rcv")) for one in runs for flow in one.flows):
-        return "", False, ""
+        return "", False, "", False
     window, panels = shown_panels(runs, kinds)
     panels, left_out = without_idle_queues(panels)
     figure = over_time_figure(runs, panels, window)
     image = data_url(figure_bytes(figure, ".svg"), "image/svg+xml")
-    return image, has_changes(runs, window), left_out
+    areas = [
+        one for one in panels for curve in one.curves if curve.draw == "area" and not curve.flow
+    ]
+    has_rate = any(off_scale(one) == "" or "for a part" in off_scale(one) for one in areas)
+    return image, has_changes(runs, window), left_out, has_rate
 
 
 def means_ns(runs: Sequence[WatchedRun]) -> float | None:

@@ -14,6 +14,7 @@ from midflight.explain.limits import (
     limits_of,
     long_uses,
     sentence,
+    use_of,
 )
 from midflight.explain.path import PathSamples
 from midflight.explain.recovery import Recovering, recovery_lines, slow_recovery
@@ -43,7 +44,8 @@ def reasons_of(
     """Return these of flows of the first run of each outcome. Rates that were used again are means
     over whole `means_ns`, the steps of a figure beside them, if that is given.
     """
-    limits, flows = [], []
+    limits: list[tuple[str, str, str]] = []
+    flows = []
     slowest: dict[tuple[str, str], str] = {}
     using: list[Using] = []
     for key, outcome in outcomes.items():
@@ -68,9 +70,13 @@ def reasons_of(
             stalled = row["stalled_at_ns"] or 0
             stall = stalled, stalled + row["stall_ns"]
             of = Flowing(run, name, paths[is_up], stall, is_alone, setting)
+            told = len(limits)
             for when, within in long_uses(paths[is_up], span):
                 if found := limits_of(of, within):
                     limits.append((key, name, sentence(found, when)))
+            if len(outcomes) > 1 and told == len(limits) and (used := use_of(of, span)):
+                # Each of the compared schemes has a sentence.
+                limits.append((key, name, used))
             label = f"`{name}`" if len(own) > 1 else key
             of_flow = [one for one in phases if one["flow"] == name]
             using.append(Using(label, run, name, paths[is_up], span))

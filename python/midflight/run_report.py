@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from midflight._core import QUIC_STACKS
 from midflight.explain.words import to_ms
 from midflight.link_cells import link_cells, word
+from midflight.listing import joined
 from midflight.recording_use import recording_tables
 from midflight.refusal import names_arguments, refusal
 from midflight.remark import remarks_of
@@ -194,7 +195,7 @@ def report_html(outcome: Outcome | Mapping[str, Outcome], *, command: str = "") 
         results = {
             key: with_unfinished(
                 [
-                    [name, labelled(scheme), *rest]
+                    [name, names[key] if key and name in asking else labelled(scheme), *rest]
                     for name, scheme, *rest in one.flow_cells()
                     if name not in quiet
                 ],
@@ -224,6 +225,7 @@ def report_html(outcome: Outcome | Mapping[str, Outcome], *, command: str = "") 
             shown[:MOST_FIGURES],
             {name: str(scenario["flows"][entry].get("size")) for name, entry in entries.items()},
         )
+        same = same_measures({names[key]: cells for key, cells in measured.items()})
         late = late_lines([*several.values()], runs)
         phases = table(
             {
@@ -271,7 +273,7 @@ def report_html(outcome: Outcome | Mapping[str, Outcome], *, command: str = "") 
                             "slow": slow,
                         }
                     )
-    image, has_band, no_queues = over_time(runs, kinds)
+    image, has_band, no_queues, has_rate = over_time(runs, kinds)
     unmet = unmet_notes((one.plan, one.flows, one.phases) for one in several.values())
     return (
         environment()
@@ -299,7 +301,7 @@ def report_html(outcome: Outcome | Mapping[str, Outcome], *, command: str = "") 
             measures={name: measure_words(name) for name in workloads},
             late=late,
             became=became,
-            versus=versus,
+            versus="; ".join(filter(None, (versus, same))),
             stalls=stalls,
             limits=limits,
             recoveries=reasons.recoveries,
@@ -308,6 +310,7 @@ def report_html(outcome: Outcome | Mapping[str, Outcome], *, command: str = "") 
             stacks=sorted({stack_of(flow) for flow in scenario["flows"].values()} & {*QUIC_STACKS}),
             over_time=image,
             has_band=has_band,
+            has_rate=has_rate,
             no_queues=no_queues,
             figures=[one for one in of_flows if one["image"]],
             too_long=too_long,
@@ -375,6 +378,21 @@ def comparison(
     if len(schemes) < 2 or len(directions) > 1:
         return ""
     return compared_words(found, [sizes[name] for name in shown], is_one_run=True)
+
+
+def same_measures(tables: Mapping[str, Mapping[str, Cells]]) -> str:
+    """Return of which schemes all measures of an application are the same, as far as its table has
+    them; "" of none.
+    """
+    said = []
+    for workload in next(iter(tables.values()), {}):
+        alike: dict[str, list[str]] = {}
+        for name, cells in tables.items():
+            alike.setdefault(repr(cells.get(workload)), []).append(name)
+        for those in (one for one in alike.values() if len(one) > 1):
+            of = "call" if workload == "call" else "video" if workload == "video" else "page"
+            said.append(f"all measures of the {of} are the same with {joined(those)}")
+    return "; ".join(said)
 
 
 def headed(cells: Cells) -> Cells:

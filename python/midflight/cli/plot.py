@@ -656,6 +656,7 @@ def note_panels(
     """Print notes on what panels over time do not show, by the names that they have."""
     from midflight.plot.common.style import labelled
     from midflight.plot.over_time.panel_scales import slow_links
+    from midflight.plot.over_time.same_runs import same_applications
     from midflight.plot.over_time.together import repeated_lines
     from midflight.plot.over_time.watched import longest
 
@@ -668,6 +669,8 @@ def note_panels(
                 f"{panel.kind}: {slow}, which can hardly be seen; --yscale {panel.kind}=log shows "
                 "it, and --from and --until the time with that rate alone"
             )
+    for line, what in same_applications(runs).items():
+        note(f"{labelled(line)}: {labelled(what)}, to the millisecond")
     for line, other in repeated_lines(runs).items():
         note(f"{labelled(line)}: its run is the same as that of {labelled(other)}, event by event")
 

@@ -26,6 +26,7 @@ __all__ = [
     "limits_of",
     "long_uses",
     "sentence",
+    "use_of",
 ]
 
 #: A link that was in use for this share of the time of a flow has a sentence of its own.
@@ -178,6 +179,24 @@ def _with_room(of: Flowing, spans: Sequence[Span]) -> Limit:
     ours = sum(of.run.of(of.flow).bits_of(of.path.passing(*one)) for one in spans)
     links = _links(of, spans)
     return Limit("", f"the flow used {ours / could:.0%} of what {links} could carry, with headers")
+
+
+def use_of(of: Flowing, span: Span) -> str:
+    """Return what a flow of bulk data used of its links between two instants, and how long it stood
+    still, if no single limit held for most of the time; "" if that is not known.
+    """
+    could = of.path.bits(*span)
+    if not _is_bulk(of.run.flows[of.flow]) or not could > 0 or not np.isfinite(could):
+        return ""
+    still = _stall_within(of.stall, span)
+    share = still / (span[1] - span[0])
+    said = f"nothing was the limit {_MOSTLY}: {_with_room(of, [span]).what}"
+    if share < _MOST_STILL:
+        return said
+    return (
+        f"the longest stall took {share:.0%} of the time ({to_ms(still)} of "
+        f"{to_ms(span[1] - span[0])}); in all of it {_with_room(of, [span]).what}"
+    )
 
 
 def _links(of: Flowing, spans: Sequence[Span]) -> str:

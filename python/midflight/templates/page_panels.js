@@ -111,7 +111,9 @@ const KINDS = {
   objects: {
     has: run => Boolean(run.objects), rows: [...Events.AT_TIMEOUTS, ...Events.OF_REQUESTS],
     axis(at, runs) {
-      const count = 1 + Math.max(...runs.map(run => run.objects.number.reduce((a, b) => Math.max(a, b), 0)));
+      // Those that are seen.
+      const { t0, t1 } = at.view, isSeen = ({ begin, end }, i) => begin[i] <= t1 && (end[i] < 0 || end[i] >= t0);
+      const count = 1 + Math.max(...runs.map(({ objects }) => objects.number.reduce((a, b, i) => isSeen(objects, i) ? Math.max(a, b) : a, 0)));
       return { title: "object of the page", most: count / 1.1, down: true };
     },
     draw(at, run, yOf, isFirst, isAlone, place, count) {

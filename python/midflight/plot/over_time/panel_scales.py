@@ -43,8 +43,8 @@ __all__ = [
 
 #: Kinds of curves that extend from one instant to another.
 SPANS = ("stalls", "bars")
-#: If the ratio of rates is larger, the axis is logarithmic.
-_WIDE = 12
+#: If the ratio of times or windows is larger, the axis is logarithmic, and that of rates.
+_WIDE, _WIDE_RATES = 12, 8
 #: A rate that is so many times what the flows take is above the axis.
 _FAR = 2.5
 #: A rate below this share of the axis is hidden, if it is for this share of the time.
@@ -101,7 +101,9 @@ def scale_of(axes: Axes, panel: Panel, yscale: str | None, above: float) -> None
         axes.yaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 2.5, 5, 10], integer=True))
     if panel.kind == "objects":
         # The first one above, as a browser's tools draw it.
-        axes.set_ylim(max(_tops(panel)) + 0.7, -0.7)
+        shown = [one.value for one in panel.curves if one.draw in (*SPANS, "unread")]
+        first = min((float(one.min()) for one in shown if len(one)), default=0.0)
+        axes.set_ylim(max(_tops(panel)) + 0.7, first - 0.7)
         return
     if panel.kind == "sequence":
         lines = [one for one in panel.curves if one.draw not in ("area", "limit")]
@@ -616,7 +618,7 @@ def _least_rate(panel: Panel) -> float | None:
         lasts, rates = np.diff(one.time_s), one.value[:-1]
         there = (rates > 0) & (lasts > 0)
         lasts, rates = lasts[there], rates[there]
-        if len(rates) and lasts[rates * _WIDE < rates.max()].sum() > 0.2 * lasts.sum():
+        if len(rates) and lasts[rates * _WIDE_RATES < rates.max()].sum() > 0.2 * lasts.sum():
             # The least throughput of each flow is seen, too.
             steps = [one for one in curves if one.draw == "steps"]
             return min(float(rates.min()) / 10, _least_above_0(steps) / 1.3)

@@ -90,6 +90,7 @@ from midflight.plot.over_time.room import (
     unseen_holes,
 )
 from midflight.plot.over_time.row_ticks import below_end, end_below_rows, title_below_rows
+from midflight.plot.over_time.same_runs import same_words
 from midflight.plot.over_time.stalls import without_short_stalls
 from midflight.plot.over_time.strokes import (
     LINES,
@@ -618,7 +619,7 @@ def _figure(
             return -1 if name in lines else 1 + marks.index(name) if name in marks else 0
 
         entries = joined_timeouts(dict(sorted(entries.items(), key=order)) | bands)
-        said = {name: f"{name} (same as {other})" for name, other in same.items()}
+        said = same_words(runs)
         # More, or one inside a panel, would take the room of the lines.
         has_ends = count <= MOST_ROWS and legend_place() == "outside"
         done = done_words(runs, window) if has_ends else {}

@@ -60,8 +60,6 @@ _BELOW_FRAME = 0.025
 #: How large a mark of a row is that is of so many events or more, in sizes of its kind; and how
 #: many times as thick its strokes are at the most.
 _LARGER, _HEAVIEST = ((1, 1.0), (3, 1.25), (10, 1.5), (100, 1.8)), 1.4
-#: How many times as thick as a stroke the white is on which it is seen on another mark.
-_HALO = 3.6
 #: What the rows of marks are counted as, and the size of these letters.
 _COUNTED: Sequence[tuple[Sequence[Draw], str]] = (
     (GROUPS["losses"], "lost"),
@@ -528,20 +526,18 @@ def draw_in_row(axes: Axes, one: Curve, rows: Mapping[int, float]) -> None:
         if not len(at):
             continue
         how_large = {"ms": times * how["ms"], "mew": min(times, _HEAVIEST) * how["mew"]}
-        # One that is on a timeout has a white edge.
-        edges = [{"mec": "white", "mew": _HALO * how["mew"]}] if one.draw == "undone" else []
-        for edge in (*edges, {}):
-            axes.plot(
-                at,
-                np.full(len(at), height),
-                ls="none",
-                transform=axes.get_xaxis_transform(),
-                zorder=6.1 if edges else 6,
-                # The half of one at the beginning or the end looks like another one.
-                clip_on=False,
-                rasterized=len(at) > MOST_VECTORS,
-                **how | how_large | edge,
-            )
+        axes.plot(
+            at,
+            np.full(len(at), height),
+            ls="none",
+            transform=axes.get_xaxis_transform(),
+            # A timeout is seen on what undoes it, which is larger.
+            zorder=5.95 if one.draw == "undone" else 6,
+            # The half of one at the beginning or the end looks like another one.
+            clip_on=False,
+            rasterized=len(at) > MOST_VECTORS,
+            **how | how_large,
+        )
     if is_first:
         axes.plot([], [], ls="none", label=one.label, **_mark(event, None if alone else "0.3"))
 
