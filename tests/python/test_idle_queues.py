@@ -56,7 +56,7 @@ def test_the_queue_of_a_call_is_left_out_everywhere_unless_it_is_asked_for(
     assert not any("Queue" in one for one in titles)
     assert any("Frame" in one for one in titles)
     kinds = ["throughput", "frames", "queue"]
-    _, _, left_out = over_time(watch(plan, kinds=kinds), kinds)
+    _, _, left_out, _ = over_time(watch(plan, kinds=kinds), kinds)
     assert left_out == "the panel of queues is left out, as there are at most 4 packets in one"
     for options, is_kept in (
         ([], False),
