@@ -55,7 +55,7 @@ EVENTS: Mapping[Draw, Event] = {
     "retransmissions": Event("retransmission", "^", 3.6, LIGHT),
     "timeout": Event("timeout", "v", 3.4, "black", 0, True),
     "spurious": Event("spurious timeout", "v", 3.4, "black", 0),
-    "undone": Event("timeout undone", "caret", 5.4, "black", 0),
+    "undone": Event("timeout undone", "caret", 4.6, "black", 0),
     "request_timeout": Event("timeout of a request", "lidded", 3.8, "black", 0, True),
     # A link that is down has no full queue.
     "full": Event("lost: queue full", "x", 2.8, "black", 1, sign="\u00d7", cause="to a full queue"),
