@@ -610,7 +610,7 @@ def test_the_command_says_what_its_intervals_are_over(
     text = sweep_of(capsys, tmp_path / "one", *instants, "--set", "links.lte.loss=uniform 2%")
     assert "one run with random events; more runs (--runs N)" in " ".join(text.split())
     text = sweep_of(capsys, tmp_path / "none", *instants)
-    assert "download enhanced 3 " in " ".join(text.split("95 % confidence")[1].split())
+    assert "download enhanced 3 " in " ".join(text.split()).split("95 % confidence")[1]
     (row,) = rows(tmp_path / "chance" / "comparison.csv")
     assert (row["over"], row["samples"], row["pairs"]) == ("runs", "4", "12")
 
