@@ -431,7 +431,7 @@ fn the_same_rows_are_read_however_they_are_written() {
     assert_eq!(speed.down.loss, [(ms(0), 0.02)]);
     let remarks = speed.hints.join("\n");
     assert!(
-        remarks.contains("\"Downlink [kbit/s]\" and \"Uplink [kbit/s]\" are the throughput"),
+        remarks.contains("\"Downlink [kbit/s]\" and \"Uplink [kbit/s]\" may be the throughput"),
         "{remarks}"
     );
     assert_eq!(speed.details, ["not used: Speed (km/h)"]);

@@ -23,7 +23,7 @@ use crate::measure::{FlowOutcome, Measure, Phases};
 use crate::run::Measuring;
 use crate::setup::{link_id, Mark, Setup, Step};
 use crate::watch::{
-    Causes, Explained, Keep, Observed, OwnedRecord, Recorder, RunObserver, SenderThen, Stall,
+    Causes, Detail, Explained, Keep, Observed, OwnedRecord, Recorder, SenderThen, Stall,
     TraceColumns,
 };
 
@@ -76,7 +76,7 @@ impl<M: Measure> Replayed for Measuring<M> {
     }
 }
 
-impl<W: RunObserver> Replayed for (Digest, Observed<W>) {
+impl<D: Detail> Replayed for (Digest, Observed<D>) {
     fn mark(&mut self, mark: &Mark, at: Instant) {
         self.1.mark(mark, at, Endpoints::NONE);
     }
@@ -685,7 +685,8 @@ pub fn replay_trace(
     let mut observed = (Digest::default(), Observed::new(setup, recorder));
     replay(setup, left, &mut observed)?;
     let (digest, observed) = observed;
-    Ok((observed.into_watching().into_columns(), digest.to_string()))
+    let recorder: Recorder = observed.into_watching();
+    Ok((recorder.into_columns(), digest.to_string()))
 }
 
 /// Every event of a flow in such a run with the sender's state before it, as in [`crate::explain`] for a
@@ -705,7 +706,8 @@ pub fn replay_events(
     let mut observed = (Digest::default(), Observed::new(setup, causes));
     let ended = replay(setup, recorded, &mut observed)?;
     let (digest, observed) = observed;
-    let kept = observed.into_watching().into_kept();
+    let causes: Causes = observed.into_watching();
+    let kept = causes.into_kept();
     let recorded = OwnedRecord {
         packets: recorded.packets.to_vec(),
         turns: recorded.turns.clone(),

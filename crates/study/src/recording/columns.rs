@@ -226,7 +226,10 @@ fn columns(
         return Err(faults.join("; "));
     }
     if !measured.is_empty() {
-        found.hints.push(goodput_remark(&measured));
+        // "dl" and "speed" may also be what a modem says of the link.
+        found
+            .hints
+            .push(goodput_remark(&measured.join(" and "), "may be"));
     }
     let has = |of: Quantity| is_of(&columns, of);
     let round_trip = unused.iter().copied().find(|name| is_round_trip(name));
@@ -368,7 +371,7 @@ pub(super) fn read(
     if format == Format::GNetTrack {
         found
             .hints
-            .push(goodput_remark(&["the bit rate of G-NetTrack".into()]));
+            .push(goodput_remark("the bit rate of G-NetTrack", "is"));
         named = Cow::Owned(of_g_net_track(&named));
     }
     let of = Header {

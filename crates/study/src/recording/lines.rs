@@ -84,6 +84,6 @@ pub(super) fn pensieve(text: &str) -> Result<Recording, String> {
     found.rows = times;
     found
         .hints
-        .push(goodput_remark(&["the Mbit/s of a Pensieve trace".into()]));
+        .push(goodput_remark("the Mbit/s of a Pensieve trace", "are"));
     Ok(found)
 }

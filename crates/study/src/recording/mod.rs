@@ -527,13 +527,9 @@ fn short(text: &str) -> String {
     short
 }
 
-/// A note that throughputs were measured, which are not the rate of a link.
-fn goodput_remark(what: &[String]) -> String {
-    let (names, is) = (
-        what.join(" and "),
-        if what.len() == 1 { "is" } else { "are" },
-    );
-    format!("{names} {is} the throughput of a transfer, at most the rate of the link: results differ from the measurement")
+/// A note that throughputs were measured, which are not the rate of a link; `is` says for how sure that is.
+fn goodput_remark(what: &str, is: &str) -> String {
+    format!("{what} {is} the throughput of a transfer, at most the rate of the link: results then differ from the measurement")
 }
 
 /// The nearest name among others, for a message.

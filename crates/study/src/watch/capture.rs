@@ -450,6 +450,8 @@ fn ends(flow: FlowId) -> Ends {
 }
 
 impl RunObserver for Capturing {
+    type Detail = super::Plain;
+
     fn check_length(&self, end: Instant) -> Result<(), StudyError> {
         if self.bytes > MOST_BYTES {
             return Err(StudyError::TooLong {

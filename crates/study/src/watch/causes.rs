@@ -554,6 +554,8 @@ impl Observer for Causes {
 }
 
 impl RunObserver for Causes {
+    type Detail = super::Detailed;
+
     fn check_length(&self, end: Instant) -> Result<(), StudyError> {
         self.recorder.check_length(end)
     }

@@ -209,6 +209,8 @@ struct ColumnRecorder {
 }
 
 impl RunObserver for ColumnRecorder {
+    type Detail = super::Detailed;
+
     fn check_length(&self, end: Instant) -> Result<(), StudyError> {
         let (what, most) = ("events", MOST_EVENTS);
         if self.found.at.len() > most {

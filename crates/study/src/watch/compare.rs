@@ -83,6 +83,8 @@ impl Observer for Several {
 }
 
 impl RunObserver for Several {
+    type Detail = super::Detailed;
+
     fn check_length(&self, _: Instant) -> Result<(), StudyError> {
         // Rows are consumed immediately.
         Ok(())
@@ -243,7 +245,7 @@ pub fn compare(
         let side = usize::from(now[1] < now[0]);
         let Some(event) = next[side] else { break };
         runs[side].process(event)?;
-        let several = &mut runs[side].world.watch().0 .1.watching;
+        let several = runs[side].watching();
         for (causes, pair) in several.causes.iter_mut().zip(&mut pairs) {
             if causes.is_empty() {
                 continue;

@@ -97,10 +97,10 @@ pub fn explain(
         }
     };
     let ended = is_over.then_some(playing.now);
-    let (digest, watched) = playing.world.into_observer();
+    let (digest, watching) = playing.into_watching();
     Ok(Explained {
         ended,
-        kept: watched.watching.into_kept(),
+        kept: watching.into_kept(),
         digest: is_over.then(|| digest.to_string()),
         flow,
         pasts,
@@ -210,6 +210,8 @@ pub struct Stall {
 }
 
 impl RunObserver for Phases {
+    type Detail = super::Plain;
+
     fn check_length(&self, _end: Instant) -> Result<(), StudyError> {
         // It only counts.
         Ok(())

@@ -11,6 +11,8 @@ mod samples;
 mod stack_log;
 mod trace;
 
+use std::any::Any;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use midflight_sim::{Digest, Endpoints, Event, FlowId, LinkId, NextEvent, Observer, World};
@@ -57,7 +59,10 @@ impl LinkNames {
 }
 
 /// The observer for which a run is simulated.
-pub(crate) trait RunObserver: Observer + Clone + Send + Sync {
+pub(crate) trait RunObserver: Observer + Send + Sync + 'static {
+    /// [`Detailed`] or [`Plain`], as [`Observer::DETAILED`] says.
+    type Detail: Detail;
+
     /// Whether it has seen enough.
     fn is_done(&self) -> bool {
         false
@@ -73,15 +78,69 @@ pub(crate) trait RunObserver: Observer + Clone + Send + Sync {
     fn over(&mut self, _at: Instant) {}
 }
 
-/// An observer, together with the measure that ends the run.
-#[derive(Clone, Debug)]
-pub(crate) struct Observed<W> {
-    watching: W,
-    measure: AnyMeasure,
+/// Whether observers receive the events that cost time on every ACK.
+pub(crate) trait Detail: Send + Sync + 'static {
+    /// See [`Observer::DETAILED`].
+    const DETAILED: bool;
 }
 
-impl<W: RunObserver> Observer for Observed<W> {
-    const DETAILED: bool = W::DETAILED;
+/// Observers that receive them.
+pub(crate) enum Detailed {}
+
+/// Observers that do not.
+pub(crate) enum Plain {}
+
+impl Detail for Detailed {
+    const DETAILED: bool = true;
+}
+
+impl Detail for Plain {
+    const DETAILED: bool = false;
+}
+
+/// A [`RunObserver`] of any type.
+trait AnyRunObserver: Any + Send + Sync {
+    fn taps(&self, link: LinkId) -> bool;
+    fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>);
+    fn is_done(&self) -> bool;
+    fn check_length(&self, end: Instant) -> Result<(), StudyError>;
+    fn over(&mut self, at: Instant);
+}
+
+impl<W: RunObserver> AnyRunObserver for W {
+    fn taps(&self, link: LinkId) -> bool {
+        Observer::taps(self, link)
+    }
+
+    fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
+        Observer::record(self, now, flow, event);
+    }
+
+    fn is_done(&self) -> bool {
+        RunObserver::is_done(self)
+    }
+
+    fn check_length(&self, end: Instant) -> Result<(), StudyError> {
+        RunObserver::check_length(self, end)
+    }
+
+    fn over(&mut self, at: Instant) {
+        RunObserver::over(self, at);
+    }
+}
+
+/// An observer, together with the measure that ends the run.
+///
+/// The event loop is compiled for each type of observer of a world. It is compiled for this type alone instead of
+/// each [`RunObserver`], which takes a call by address for each event.
+pub(crate) struct Observed<D> {
+    watching: Box<dyn AnyRunObserver>,
+    measure: AnyMeasure,
+    detail: PhantomData<D>,
+}
+
+impl<D: Detail> Observer for Observed<D> {
+    const DETAILED: bool = D::DETAILED;
 
     fn taps(&self, link: LinkId) -> bool {
         self.watching.taps(link)
@@ -93,12 +152,17 @@ impl<W: RunObserver> Observer for Observed<W> {
     }
 }
 
-impl<W: RunObserver> Observed<W> {
+impl<D: Detail> Observed<D> {
     /// The state before any event.
-    pub(crate) fn new(setup: &Setup, watching: W) -> Self {
+    pub(crate) fn new<W: RunObserver<Detail = D>>(setup: &Setup, watching: W) -> Self {
+        const { assert!(W::DETAILED == D::DETAILED) };
         let mut measure = AnyMeasure::new(setup);
         measure.expect(setup.makes());
-        Self { watching, measure }
+        Self {
+            watching: Box::new(watching),
+            measure,
+            detail: PhantomData,
+        }
     }
 
     pub(crate) fn is_done(&self, next: Instant) -> bool {
@@ -114,9 +178,19 @@ impl<W: RunObserver> Observed<W> {
         self.watching.check_length(end)
     }
 
-    /// The observer.
-    pub(crate) fn into_watching(self) -> W {
-        self.watching
+    /// The observer, of the type that [`Self::new`] was given.
+    fn watching<W: RunObserver>(&mut self) -> &mut W {
+        let watching: &mut dyn Any = &mut *self.watching;
+        watching
+            .downcast_mut()
+            .unwrap_or_else(|| unreachable!("an observer keeps its type"))
+    }
+
+    /// The same, after the run.
+    pub(crate) fn into_watching<W: RunObserver>(self) -> W {
+        let watching: Box<dyn Any> = self.watching;
+        let watching = watching.downcast();
+        *watching.unwrap_or_else(|_| unreachable!("an observer keeps its type"))
     }
 
     pub(crate) fn end(&mut self, at: Instant, now: Endpoints<'_>) {
@@ -126,9 +200,9 @@ impl<W: RunObserver> Observed<W> {
 }
 
 /// A run that is simulated event by event for an observer.
-struct Playback<'a, W> {
+struct Playback<'a, W: RunObserver> {
     setup: &'a Setup,
-    world: World<(Digest, Observed<W>)>,
+    world: World<(Digest, Observed<W::Detail>)>,
     /// When the last event occurred, or the run ended.
     now: Instant,
     /// The next mark before the end of the run.
@@ -136,6 +210,7 @@ struct Playback<'a, W> {
     /// Index of the timeline's entry after it.
     next: usize,
     is_over: bool,
+    of: PhantomData<W>,
 }
 
 impl<'a, W: RunObserver> Playback<'a, W> {
@@ -149,6 +224,7 @@ impl<'a, W: RunObserver> Playback<'a, W> {
             mark: None,
             next: 0,
             is_over: false,
+            of: PhantomData,
         };
         playing.find_mark();
         Ok(playing)
@@ -164,8 +240,14 @@ impl<'a, W: RunObserver> Playback<'a, W> {
         }
     }
 
-    fn watching(&self) -> &W {
-        &self.world.observer().1.watching
+    fn watching(&mut self) -> &mut W {
+        self.world.watch().0 .1.watching()
+    }
+
+    /// The digest of the run, and its observer.
+    fn into_watching(self) -> (Digest, W) {
+        let (digest, observed) = self.world.into_observer();
+        (digest, observed.into_watching())
     }
 
     /// The next event; none once the run is over.
@@ -198,7 +280,8 @@ impl<'a, W: RunObserver> Playback<'a, W> {
 
     /// Processes the event that [`Self::next`] has just returned.
     fn process(&mut self, event: NextEvent) -> Result<(), StudyError> {
-        self.watching().check_length(self.setup.end)?;
+        let observed = &self.world.observer().1;
+        observed.check_length(self.setup.end)?;
         self.now = event.at();
         Ok(self.world.process(event)?)
     }
@@ -231,6 +314,6 @@ fn play<W: RunObserver>(
 ) -> Result<(W, String), StudyError> {
     let mut playing = Playback::new(setup, watching)?;
     playing.play_on(go_on)?;
-    let (digest, watched) = playing.world.into_observer();
-    Ok((watched.watching, digest.to_string()))
+    let (digest, watching) = playing.into_watching();
+    Ok((watching, digest.to_string()))
 }

@@ -176,6 +176,8 @@ impl Observer for Tapping {
 }
 
 impl RunObserver for Tapping {
+    type Detail = super::Plain;
+
     fn check_length(&self, _end: Instant) -> Result<(), StudyError> {
         // The sampler does that.
         Ok(())
@@ -432,7 +434,7 @@ pub fn samples(
         sampler.look(&playing.world, next.at())?;
         playing.process(next)?;
         sampler.note(&mut playing.world, playing.now, |(_, observed)| {
-            &mut observed.watching
+            observed.watching()
         });
         sampler.ask()?;
     }

@@ -23,6 +23,8 @@ impl Observer for Unwatched {
 }
 
 impl RunObserver for Unwatched {
+    type Detail = super::Plain;
+
     fn check_length(&self, end: Instant) -> Result<(), StudyError> {
         if self.0.len() > MOST_BYTES {
             return Err(StudyError::TooLong {

@@ -217,6 +217,8 @@ impl Recorder {
 }
 
 impl RunObserver for Recorder {
+    type Detail = super::Detailed;
+
     fn check_length(&self, end: Instant) -> Result<(), StudyError> {
         let (what, most) = ("events", MOST_EVENTS);
         if self.rows.len() > most {
