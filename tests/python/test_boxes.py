@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,18 @@ def boxes(values: Sequence[Sequence[float | None]], **more: Any) -> Any:
     }
     how: Any = {"x": "x", "value": "duration_ns", "by": ["line"]} | more
     return figure_of(plot_spread, columns, "box", **how)
+
+
+def grouped() -> Any:
+    """Two groups of two boxes."""
+    table: dict[str, list[Any]] = {"gap": [], "scheme": [], "y_ns": []}
+    for gap in ("1 s", "2 s"):
+        for scheme in ("sack", "enhanced"):
+            for one in range(12):
+                for name, cell in zip(table, (gap, scheme, 10**9 * one), strict=True):
+                    table[name].append(cell)
+    how: Any = {"value": "y_ns", "x": "gap", "by": ["scheme"]}
+    return figure_of(plot_spread, table, "box", **how)
 
 
 def filled(values: Sequence[float]) -> list[float]:
@@ -90,6 +104,7 @@ def test_whiskers_end_at_values_and_points_are_beyond_them() -> None:
         assert (low, high) == (outside, count - 1 - outside)
         assert (q1, median, q3) == pytest.approx(np.percentile(values, [25, 50, 75]))
         assert box_of(data, values).singles == [*values[:outside], *values[count - outside :]]
+    data = replace(data, has_points=True)
     assert box_of(data, [1.0, math.nan, 0.5]).singles == [0.5, 1.0, math.inf]
     values = [float(one) for one in range(1, 21)]
     figure = boxes([values, values])
@@ -108,23 +123,54 @@ def test_few_values_are_points_without_a_box() -> None:
     assert not axes.patches
     for line, look in zip(markers_in(axes), SERIES, strict=False):
         assert (line.get_ydata().tolist()[:3], line.get_marker()) == (few[:3], look.marker)
-        # Those that would cover each other stand side by side, in the middle.
+        # Those that would cover each other stand side by side, around the middle.
         first, second, third, alone = line.get_xdata()
-        assert first < second < third
-        assert second == pytest.approx(alone)
+        assert second < first < third or third < first < second
+        assert first == pytest.approx(alone)
     assert words_of(figure) == "a point for each value and a line at the median over 4 values"
     assert names_in(figure)[-2:] == ["a", "b"]
-    # Beside boxes it is said of which they are.
-    mixed = words_of(boxes([few, [float(one) for one in range(10)]]))
-    assert mixed.endswith("over 4 to 10 values, points without a box: all values")
+    # In one figure all values are points, or none, where they are too many for it.
+    mixed = boxes([few, [float(one) for one in range(10)]])
+    assert not mixed.axes[0].patches
+    assert words_of(mixed).startswith("a point for each value")
+    assert "4 to 10" in words_of(mixed)
+    many = boxes([few, [float(one) for one in range(100)]])
+    assert len(many.axes[0].patches) == 2
+    assert "boxes 25 to 75 %" in words_of(many)
+
+
+def test_points_of_few_values_have_no_slant_and_their_median_is_seen() -> None:
+    values = [20.0 + 0.03 * one for one in range(8)]
+    figure = boxes([values, [one + 2 for one in values], *[[1.0, 2.0, 3.0]] * 2])
+    (axes,) = figure.axes
+    for line in (markers_in(axes)[0], markers_in(axes)[1]):
+        x, y = line.get_xdata(), line.get_ydata()
+        if len(y) != len(values):
+            continue
+        assert len({*x}) > 2
+        assert abs(np.corrcoef(x, y)[0, 1]) < 0.4
+    # Above the points, one of which is at the median of three, and wider than these.
+    dark = [one for one in axes.lines if one.get_solid_capstyle() == "butt"]
+    assert all(one.get_zorder() > markers_in(axes)[0].get_zorder() for one in dark[-3:])
+    assert np.ptp(dark[-1].get_xdata()) > np.ptp(markers_in(axes)[0].get_xdata())
+
+
+def test_boxes_of_a_place_are_nearer_to_each_other_than_to_those_of_the_next() -> None:
+    figure = grouped()
+    spans = sorted((one.get_x(), one.get_x() + one.get_width()) for one in figure.axes[0].patches)
+    within, between, _ = (low - high for (_, high), (low, _) in pairwise(spans))
+    assert between > 3 * within > 0
 
 
 def test_the_table_has_what_is_drawn(tmp_path: Path) -> None:
     table = tmp_path / "box.csv"
-    boxes([[float(one) for one in range(20)], [3.0, 1.0, None]], csv=table)
+    boxes([[float(one) for one in range(20)]] * 2, csv=table)
     with table.open(newline="") as file:
-        many, few = csv.DictReader(file)
+        many, _ = csv.DictReader(file)
     assert (many["low"], many["high"], many["runs"], many["points"]) == ("1", "18", "20", "0 19")
+    boxes([[3.0, 1.0, None]] * 2, csv=table)
+    with table.open(newline="") as file:
+        few, _ = csv.DictReader(file)
     assert (few["median"], few["high"], few["points"]) == ("3", "inf", "1 3 inf")
 
 

@@ -38,17 +38,15 @@ def box_words(data: Spread, counted: str, missing: str, pooled: Pooled) -> str:
     elif all(alike):
         marks = f"no boxes, as the {counted} of each are alike"
         marks = over_words(marks, counts, counted, pooled, "marker") if pooled.axes else marks
-    elif all(one.is_few or same for one, same in zip(boxes, alike, strict=True)):
+    elif data.has_points:
         marks = f"a point for each {what} and a line at the median"
         marks = over_words(marks, counts, counted, pooled, "line")
         marks += f"{apart}{_ALIKE.format(counted)}" if any(alike) else ""
     else:
         is_beyond = any(len(one) * BEYOND >= 1 for one in cells)
         marks = over_words(_BOXES if is_beyond else _OF_ALL, counts, counted, pooled, "box")
-        has_points = any(one.singles and not one.is_few for one in boxes)
-        marks += f"{apart}points: {counted} beyond these" if has_points else ""
-        has_few = any(one.is_few for one in boxes)
-        marks += f"{apart}points without a box: all {counted}" if has_few else ""
+        has_beyond = any(one.singles for one in boxes)
+        marks += f"{apart}points: {counted} beyond these" if has_beyond else ""
         marks += f"{apart}{_ALIKE.format(counted)}" if any(alike) else ""
     is_endless = data.is_time and any(math.isnan(one) for values in every for one in values)
     words = (marks, f"arrows: {missing}" if is_endless else missing, pooled.flows)

@@ -31,11 +31,12 @@ _LINE_PT = 2.2
 
 #: The size of a marker of values that are alike, in sizes of that of a line.
 _MARKER = 0.85
-#: The sizes in points of a value beyond the whiskers, and of one of few that have no box; those of
-#: few that are nearer stand side by side.
-_SINGLE_PT, _FEW_PT = 2.0, 3.2
-#: How far apart these stand, as a share of the width of a box, and the most of it that they have.
-_ASIDE, _MOST_ASIDE = 0.24, 0.95
+#: The sizes in points of a value beyond the whiskers, and of one of few that have no box, which is
+#: smaller where a box would have no room for two, but not less than the last.
+_SINGLE_PT, _FEW_PT, _LEAST_FEW_PT = 2.0, 3.2, 2.2
+#: The most of the width of a box that these have side by side, so that the line of the median is
+#: seen beside them, and the least number of places there.
+_MOST_ASIDE, _LEAST_ASIDE = 0.8, 3
 
 
 def _are_flat(points_pt: NDArray[Any]) -> NDArray[np.bool_]:
@@ -151,30 +152,44 @@ def draw_few(
     values_pt: NDArray[Any],
     median: float,
     width: float,
+    width_pt: float,
 ) -> Any:
     """Draw each of a few values at `x`, in ascending order and with their heights in points, those
     that would cover each other side by side, and a line at their median; return what a legend has
-    of them.
+    of them. A box would be so wide, in units of the axis and in points.
     """
     from matplotlib.lines import Line2D
 
-    line: dict[str, Any] = {"solid_capstyle": "butt", "color": _darker(look.colour), "zorder": 5}
+    # Above the points, of which one of an odd number is at the median.
+    line: dict[str, Any] = {"solid_capstyle": "butt", "color": _darker(look.colour), "zorder": 7}
     if math.isfinite(median):
         axes.plot([x - width / 2, x + width / 2], [median] * 2, linewidth=_MEDIAN_PT * 0.75, **line)
-    at = x + width * _aside(values_pt)
-    drawn = _draw_markers(axes, label, look, at, values, _FEW_PT / look.size)
+    size_pt = max(_LEAST_FEW_PT, min(_FEW_PT, width_pt / 2))
+    at = x + width * _aside(values_pt, size_pt, width_pt) / width_pt
+    drawn = _draw_markers(axes, label, look, at, values, size_pt / look.size)
     return None if drawn is None else Line2D([], [], **_marker_of(look))
 
 
-def _aside(heights_pt: NDArray[Any]) -> NDArray[np.float64]:
-    """How far aside points with these heights, in ascending order, stand, in widths of a box."""
-    found = np.zeros(len(heights_pt))
-    first = 0
-    for place in range(1, len(found) + 1):
-        if place < len(found) and heights_pt[place] - heights_pt[place - 1] < _FEW_PT:
-            continue
-        count = place - first
-        step = min(_ASIDE, _MOST_ASIDE / count)
-        found[first:place] = step * (np.arange(count) - (count - 1) / 2)
-        first = place
-    return found
+def _aside(heights_pt: NDArray[Any], size_pt: float, width_pt: float) -> NDArray[np.float64]:
+    """How far aside points of a size with these heights, in ascending order, stand, in points: as
+    near the middle as there is room, and else farther aside, in turn on both sides.
+
+    In the order of their heights they would slant, as if there were a trend.
+    """
+    room_pt = _MOST_ASIDE * width_pt - size_pt
+    places = max(_LEAST_ASIDE // 2, int(room_pt / 2 / size_pt))
+    step_pt = min(size_pt, max(room_pt, size_pt) / 2 / places)
+    sides = [0, *(side for one in range(1, places + 1) for side in (one, -one))]
+    found, last = np.zeros(len(heights_pt)), dict.fromkeys(sides, -math.inf)
+    for place, height in enumerate(heights_pt.tolist()):
+        free = [side for side in sides if height - last[side] >= size_pt]
+        # Where all places are taken they cover each other, the lowest first.
+        side = free[0] if free else min(sides, key=last.__getitem__)
+        if side and free and -side in free and place % 2:
+            side = -side
+        found[place], last[side] = side * step_pt, height
+    # Two beside each other stand on both sides of the middle.
+    starts = np.flatnonzero(np.diff(heights_pt) >= size_pt) + 1
+    middles = [(one.max() + one.min()) / 2 for one in np.split(found, starts)]
+    shifts: NDArray[np.float64] = np.repeat(middles, np.diff([0, *starts, len(found)]))
+    return found - shifts

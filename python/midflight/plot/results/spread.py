@@ -105,6 +105,7 @@ from midflight.plot.results.spans import LEAST_FOR_BANDS
 from midflight.plot.results.spread_data import (
     Group,
     Spread,
+    are_points,
     bars_of,
     drawn_of,
     known_of,
@@ -454,8 +455,9 @@ def _lines(
     pooled = NONE_POOLED
     if kind != "cdf":
         pooled = pooled_words(columns, value, apart, kept, counted=counted, rows=rows)
+    has_points = kind == "box" and are_points(groups, is_time=is_time)
     if kind == "box":
-        boxes = Spread(kind, "", "", groups, is_time=is_time)
+        boxes = Spread(kind, "", "", groups, is_time=is_time, has_points=has_points)
         detail = box_words(boxes, counted, counted_words(lost, is_time=is_time), pooled)
     if kind == "interval":
         over = over_of(columns, rows) if sampled is None else sampled.over
@@ -491,6 +493,7 @@ def _lines(
         categories,
         lines_name(by, columns),
         is_time=is_time,
+        has_points=has_points,
         axes=[] if x is None else [(x, x_unit)],
         measure=(value, unit),
         is_wide=shares and is_wide([group.values[0] for group in groups if group.values]),

@@ -20,6 +20,7 @@ __all__ = [
     "Box",
     "Group",
     "Spread",
+    "are_points",
     "bars_of",
     "box_of",
     "drawn_of",
@@ -35,8 +36,9 @@ __all__ = [
 
 #: The shares of values of which a box has the quantiles, and the one beyond each whisker.
 _BOX, BEYOND = (0.25, 0.5, 0.75), 0.05
-#: Fewer values are drawn one by one: quartiles of so few would say more than is known.
-LEAST_IN_BOX = 10
+#: Fewer values are drawn one by one: quartiles of so few would say more than is known. So are all
+#: others of the figure then, unless some are more than have room one by one.
+LEAST_IN_BOX, _MOST_ONE_BY_ONE = 10, 60
 #: What a table has of a mean, beside the number of what is counted.
 _MEANS = ("mean", "low", "high", "over", "samples")
 
@@ -108,6 +110,8 @@ class Spread:
     is_time: bool = False
     #: The name of the counted objects, in a table.
     counted: str = "runs"
+    #: Of boxes: whether every value is a point instead (`are_points`).
+    has_points: bool = False
     #: What the marks are; of intervals the kind of their samples: "runs", "axes" or "values".
     detail: str = ""
     over: str = ""
@@ -153,8 +157,8 @@ def units_of(data: Spread) -> tuple[str, str]:
 
 class Box(NamedTuple):
     """What is drawn of some values: the lower end of the whiskers, the quartiles with the median,
-    and the upper end; in ascending order the values beyond the whiskers, or all if they are few;
-    and whether they are too few for a box, and not alike. A time that is missing is infinite.
+    and the upper end; in ascending order the values beyond the whiskers, or all if they are points;
+    and whether they are points instead of a box, and not alike. A time that is missing is infinite.
     """
 
     points: tuple[float, ...]
@@ -174,9 +178,17 @@ def box_of(data: Spread, values: Sequence[float]) -> Box:
     outside = math.floor(BEYOND * len(counted) + 1e-9)
     low, high = counted[outside], counted[-1 - outside]
     quartiles = (quantile(counted, share) for share in _BOX)
-    is_few = len(counted) < LEAST_IN_BOX and len({*counted}) > 1
+    is_few = data.has_points and len({*counted}) > 1
     singles = counted if is_few else [one for one in counted if not low <= one <= high]
     return Box((low, *quartiles, high), singles, is_few)
+
+
+def are_points(groups: Sequence[Group], *, is_time: bool) -> bool:
+    """Whether the values of boxes are drawn one by one: those of one are few, and of none many."""
+    cells = [values if is_time else known_of(values) for one in groups for values in one.values]
+    # All times that are missing are alike.
+    counts = [len(one) for one in cells if len({str(value) for value in one}) > 1]
+    return bool(counts) and min(counts) < LEAST_IN_BOX and max(counts) <= _MOST_ONE_BY_ONE
 
 
 def median_of(data: Spread, values: Sequence[float]) -> float:

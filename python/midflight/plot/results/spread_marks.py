@@ -75,6 +75,11 @@ __all__ = [
 
 #: The room above and below a panel of boxes, in inches, about.
 _AROUND_IN = 0.9
+#: That beside it.
+_BESIDE_IN = 0.6
+#: How much of the way from one place to the next the boxes of a place have, and how much of the way
+#: from one of these to the next is a box: those of two places are farther apart than those of one.
+_OF_PLACE, _OF_STEP = 0.72, 0.82
 
 #: How strong points of few pairs are beside others, and the line that leads to them.
 _WEAK = 0.35
@@ -221,8 +226,10 @@ def draw_spread_boxes(
     values of the columns that tell lines apart, if these are not those of this figure alone; return
     the entries of the legend.
     """
-    step = 0.8 * _step(data) / max(1, len(data.groups))
-    width = 0.775 * step
+    step = _OF_PLACE * _step(data) / max(1, len(data.groups))
+    width = _OF_STEP * step
+    places = len(data.categories or ()) or 1
+    width_pt = 72 * max(0.5, size_in[0] - _BESIDE_IN) * width / places
     low, top = ends or ends_of_boxes(data, logs)
     over = beyond(low, top, is_log=logs.y)
     choice = chosen_axes()
@@ -247,12 +254,14 @@ def draw_spread_boxes(
                 continue
             heights_pt = room_pt * _shares(np.array(finite), ends, is_log=logs.y)
             how: Any = {"median": one.points[2], "width": width}
+            how["width_pt"] = width_pt
             handle = (
                 draw_few(axes, group.named, look, at, np.array(finite), heights_pt, **how) or handle
             )
         boxes = shown[~few], width, number, points_pt[~few]
-        # A box says more of a line than the points of its few values.
-        handle = draw_boxes(axes, group.named, look, x[~few], *boxes) or handle
+        # Points say more of a line than the marker of values that are alike.
+        drawn_boxes = draw_boxes(axes, group.named, look, x[~few], *boxes)
+        handle = handle or drawn_boxes
         if group.label and handle is not None:
             entries[group.named] = handle
         some = [any(map(math.isnan, values)) and data.is_time for values in group.values]
