@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib import colormaps
 from matplotlib.text import Text
 
 from midflight import MidflightError
@@ -207,21 +208,51 @@ def test_the_ends_of_colours_can_be_chosen(
     assert "the figure has no colours of values" in capsys.readouterr().err
 
 
-def test_cells_without_a_percentage_say_that_the_baseline_is_0() -> None:
+def test_changes_from_0_have_both_means_and_the_colour_of_their_direction() -> None:
     columns: dict[str, list[Any]] = {
-        "x": ["1", "2"],
-        "y": ["1"] * 2,
-        "metric": ["stall_ns"] * 2,
-        "value": ["freeze"] * 2,
-        "baseline": ["sack"] * 2,
-        "ratio": [0.1, None],
-        "difference": [1e9, 2e9],
-        "pairs": [3, 3],
-        "samples": [3, 3],
+        "x": ["1", "2", "3", "4"],
+        "y": ["1"] * 4,
+        "metric": ["stall_ns"] * 4,
+        "value": ["freeze"] * 4,
+        "baseline": ["sack"] * 4,
+        "ratio": [-0.1, None, None, None],
+        "difference": [-1e9, 2e9, 0.0, 0.2e9],
+        "pairs": [3] * 4,
+        "samples": [3] * 4,
     }
     (axes, _) = figure_of(plot_spread, columns, "heatmap", x="x", y="y", value="ratio").axes
+    assert [one.get_text() for one in axes.texts[1:4]] == ["0→2", "0", "0→0.2"]
     said = " ".join(texts_in(axes)[-1].split())
-    assert said.endswith("; grey: no percentage, as the mean of sack is 0")
+    assert said.endswith("0→n s: no percentage, as sack is 0 there")
+    # The largest has the colour of the end of the scale, and none that of 0.
+    largest, none, small = (one.get_facecolor() for one in axes.patches if one.get_alpha() is None)
+    assert largest == pytest.approx(colormaps["PuOr_r"](1.0))
+    assert none == pytest.approx(colormaps["PuOr_r"](0.5))
+    assert sum(largest[:3]) < sum(small[:3]) < sum(none[:3])
+
+
+def test_no_change_is_0_without_brackets_in_every_cell() -> None:
+    columns: dict[str, list[Any]] = {
+        "x": ["1", "2", "3"],
+        "y": ["1"] * 3,
+        "metric": ["frames_late"] * 3,
+        "value": ["freeze"] * 3,
+        "baseline": ["sack"] * 3,
+        "ratio": [None, 0.0, 0.0005],
+        "ratio_low": [None] * 3,
+        "ratio_high": [None] * 3,
+        "difference": [0.0, 0.0, 1.0],
+        "half_width": [None] * 3,
+        "pairs": [1] * 3,
+        "samples": [1] * 3,
+    }
+    for value, words, small in (
+        ("difference", ["0", "0", "(+1)"], "|difference| < 0.1 % of sack"),
+        ("ratio", ["0", "0", "(+0.1)"], "|change| < 0.1 %"),
+    ):
+        (axes, *_) = figure_of(plot_spread, columns, "heatmap", x="x", y="y", value=value).axes
+        assert [one.get_text() for one in axes.texts[:3]] == words
+        assert f"in brackets: {small}" in " ".join(texts_in(axes)[-1].split())
 
 
 def test_cells_without_pairs_do_not_look_like_no_change() -> None:

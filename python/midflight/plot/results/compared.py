@@ -20,6 +20,8 @@ from midflight.plot.results.tables import CHANGES, Columns
 from midflight.plot.results.unfinished import unfinished_words
 from midflight.refusal import refusal
 from midflight.sweep_results import (
+    LEAST_CHANGE,
+    LEAST_WORDS,
     METRICS,
     are_averaged,
     has_no_spread,
@@ -40,6 +42,8 @@ __all__ = [
     "empty_mark",
     "empty_words",
     "ends_of",
+    "from_zero",
+    "from_zero_words",
     "has_ends",
     "is_both_zero",
     "is_compared",
@@ -52,6 +56,7 @@ __all__ = [
     "measured_of",
     "over_of",
     "same_words",
+    "small_words",
     "usual_change",
     "usual_ends",
     "why_empty",
@@ -197,7 +202,15 @@ def _numbers(columns: Columns, row: int, names: Sequence[str]) -> list[float]:
 def is_small(columns: Columns, row: int) -> bool:
     """Whether a change is so small that it is called none."""
     ratio, low, high = _numbers(columns, row, (_RATIO, *_ENDS[_RATIO]))
-    return is_negligible(ratio, low, high) and not is_hint_of(columns, row)
+    # One of 0 says itself that it is none.
+    return ratio != 0 and is_negligible(ratio, low, high) and not is_hint_of(columns, row)
+
+
+def small_words(columns: Columns, row: int, value: str) -> str:
+    """What such changes are, of percentages and of differences, which have another unit."""
+    if value == _RATIO:
+        return LEAST_WORDS
+    return f"|difference| < {100 * LEAST_CHANGE:g} % of {text_of(columns['baseline'][row])}"
 
 
 def is_hint_of(columns: Columns, row: int) -> bool:
@@ -386,16 +399,39 @@ def empty_mark(columns: Columns, row: int) -> str:
     return "up" if value else "down"
 
 
-def why_no_change(columns: Columns, row: int, value: str) -> str:
-    """Why a cell of a map has no change: it has no pairs (`why_empty`), or no percentage; "" if it
-    has one, or the table does not say it.
+def why_no_change(columns: Columns, row: int) -> str:
+    """Why a cell of a map has no change: it has no pairs (`why_empty`); "" if it has some, or the
+    table does not say it.
     """
-    if why := why_empty(columns, row):
-        return f"no pairs, as {why}"
-    is_without = value == _RATIO and _DIFFERENCE in columns and not is_number(columns[value][row])
-    if is_without and is_number(columns[_DIFFERENCE][row]):
-        return f"no percentage, as the mean of {columns['baseline'][row]} is 0"
-    return ""
+    why = why_empty(columns, row)
+    return f"no pairs, as {why}" if why else ""
+
+
+def from_zero(columns: Columns, row: int, value: str) -> tuple[float, str] | None:
+    """Return the size of a change from a mean of 0, which has no percentage, and what a cell of a
+    map says of it: the two means, or 0 if both are; None of other changes.
+    """
+    if value != _RATIO or why_empty(columns, row) or is_number(columns[_RATIO][row]):
+        return None
+    (difference,) = _numbers(columns, row, (_DIFFERENCE,))
+    if math.isnan(difference):
+        return None
+    if difference == 0:
+        return 0.0, "0"
+    _, scale = change_unit(str(columns["metric"][row]))
+    size = f"{scale * difference:.3g}".replace("-", "\N{MINUS SIGN}")
+    return difference, f"0\N{RIGHTWARDS ARROW}{size}"
+
+
+def from_zero_words(columns: Columns, rows: Sequence[int], value: str) -> str:
+    """What such cells are (`from_zero`), and in which unit; "" if there are none."""
+    found = [from_zero(columns, row, value) for row in rows]
+    if not any(one and one[0] for one in found):
+        return ""
+    unit, _ = change_unit(str(columns["metric"][rows[0]]))
+    baseline = text_of(columns["baseline"][rows[0]])
+    size = f"0\N{RIGHTWARDS ARROW}n {unit}".rstrip()
+    return f"{size}: no percentage, as {spaced(baseline)} is 0 there"
 
 
 def _count(columns: Columns, name: str, row: int) -> int:

@@ -38,6 +38,8 @@ from midflight.plot.results.compared import (
     empty_mark,
     empty_words,
     ends_of,
+    from_zero,
+    from_zero_words,
     has_ends,
     is_compared,
     is_hint_of,
@@ -47,6 +49,7 @@ from midflight.plot.results.compared import (
     left_out_words,
     measured_of,
     over_of,
+    small_words,
     why_no_change,
 )
 from midflight.plot.results.maps import (
@@ -83,7 +86,6 @@ from midflight.plot.results.unfinished import counted_words
 from midflight.plot.usual import MOST_MAPS
 from midflight.refusal import refusal
 from midflight.remark import warn_of
-from midflight.sweep_results import LEAST_WORDS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -171,7 +173,7 @@ def heatmap_of(
         # That only one side finished is a result, unlike that neither did.
         has_arrows = len({*filter(None, (empty_mark(columns, row) for row in rows))}) > 1
         lacking = [row for row in rows if not (has_arrows and empty_mark(columns, row))]
-        each_why = [why_no_change(columns, row, value) for row in lacking]
+        each_why = [why_no_change(columns, row) for row in lacking]
         marked = empty_words(columns, rows, _EMPTY_CELLS) if has_arrows else ""
         reasons = dict.fromkeys(filter(None, (marked, *each_why)))
         words["empty"] = "; or ".join(reasons)
@@ -185,13 +187,14 @@ def heatmap_of(
         none = (
             UNSURE * contain,
             HINT * bool(hints and unsure),
-            LEAST_WORDS * any(is_small(columns, row) for row in rows),
+            small_words(columns, rows[0], value) * any(is_small(columns, row) for row in rows),
         )
         words["unsure"] = " or ".join(filter(None, none))
         how: Any = {"shown": "", "one": "cell"}
         behind = pooled_of(over, samples or {})
         means = interval_words(MEANS[value], over, each_count, behind, **how) if any(counts) else ""
-        each = (means, left_out_words(columns, [*rows, *found_rows.early]))
+        zero = from_zero_words(columns, rows, value)
+        each = (means, zero, left_out_words(columns, [*rows, *found_rows.early]))
         words["detail"] = "; ".join(filter(None, each))
     else:
         lost: dict[str, int] = {}
@@ -287,6 +290,7 @@ def _one_map(
                     group.counts.append(counts_of(columns, found[0]))
                     is_none = has_unsure and is_unsure(columns, found[0], value)
                     group.unsure.append(is_none or is_small(columns, found[0]))
+                    group.from_zero.append(from_zero(columns, found[0], value))
                     group.empty.append(empty_mark(columns, found[0]) if has_arrows else "")
         groups.append(group)
     # A cell of one run has its value.
@@ -312,19 +316,21 @@ def _one_map(
 def map_of(data: Spread) -> Map:
     """Return the cells of one map."""
     cells = np.full((len(data.groups), len(data.categories or ())), np.nan)
-    words, arrows = {}, {}
+    words, arrows, from_0 = {}, {}, {}
     unsure: set[tuple[int, int]] = set()
     for line, group in enumerate(data.groups):
         for place, (x, values) in enumerate(zip(group.x, group.values, strict=True)):
             cells[line, int(x)] = middle_of(data, values)
             done = len(known_of(values))
             words[line, int(x)] = f"{done} of {len(values)}" if done else "never"
+            if group.from_zero and (change := group.from_zero[place]) is not None:
+                from_0[line, int(x)] = change
             if group.empty and group.empty[place] in ("up", "down"):
                 arrows[line, int(x)] = group.empty[place]
             if group.counts and math.isfinite(cells[line, int(x)]) and group.unsure[place]:
                 unsure.add((line, int(x)))
     rows = [group.label for group in data.groups]
-    return Map(cells, data.categories or (), rows, words, unsure, arrows)
+    return Map(cells, data.categories or (), rows, words, unsure, arrows, from_0)
 
 
 def map_colours(
@@ -384,6 +390,7 @@ def heatmaps_figure(data: Spread, *, title: str | None = None, size: Size | None
     detail = "; ".join(
         filter(None, (detail, _beyond_words(maps, colours, digits, groups, data.measure[1])))
     )
+    far = max((abs(size) for one in maps for size, _ in one.from_zero.values()), default=0.0)
     with style():
         from matplotlib.figure import Figure
 
@@ -393,7 +400,16 @@ def heatmaps_figure(data: Spread, *, title: str | None = None, size: Size | None
             axes.remove()
         panels = list(grid[: len(maps)])
         images = [
-            draw_map(axes, one, colours, digits, (room, room_up), letters, hatched=hatched)
+            draw_map(
+                axes,
+                one,
+                colours,
+                digits,
+                (room, room_up),
+                letters,
+                hatched=hatched,
+                far_from_0=far,
+            )
             for axes, one in zip(panels, maps, strict=True)
         ]
         bar = log_title(data.value_title) if colours.is_log else data.value_title
@@ -554,7 +570,7 @@ def _detail(data: Spread, maps: Sequence[Map], *, is_written: bool, hatched: int
             words.append(f"hatched: {'above' if hatched > 0 else 'below'} 0")
         if never:
             words.append("white: half of the runs or more did not finish")
-    if any(np.isnan(one.cells).any() for one in maps):
+    if any(int(np.isnan(one.cells).sum()) > len(one.from_zero) for one in maps):
         what = "pairs" if data.is_signed else "values"
         words.append(f"grey: {data.empty or f'no {what}'}")
     return "; ".join(filter(None, (data.detail, *words)))

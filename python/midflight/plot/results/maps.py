@@ -40,6 +40,10 @@ __all__ = [
 
 #: With more cells, or more of them side by side, there is no room for their values.
 _MOST_WRITTEN, _MOST_ACROSS = 150, 16
+#: The colours of values on both sides of 0.
+_SIGNED = "PuOr_r"
+#: The share of the scale that the least change from 0 has.
+_LEAST_STRENGTH = 0.4
 #: More cells of a map are one image in a vector file, which has 250 bytes for each area.
 _MOST_AREAS = 4000
 #: The largest letters of the values in a map of usual and of many columns, and the smallest.
@@ -129,8 +133,9 @@ class Layout(NamedTuple):
 @dataclass(frozen=True)
 class Map:
     """The values of the cells, by row and column: nan where there is none, inf where half of the
-    runs or more did not finish; what these cells say instead, which changes may be none, and
-    which empty cells have an arrow, "up" or "down".
+    runs or more did not finish; what these cells say instead, which changes may be none, which
+    empty cells have an arrow, "up" or "down", and which are changes from 0, with their size and
+    what they say.
     """
 
     cells: NDArray[np.float64]
@@ -139,6 +144,7 @@ class Map:
     words: Mapping[tuple[int, int], str] = field(default_factory=dict)
     unsure: Collection[tuple[int, int]] = ()
     arrows: Mapping[tuple[int, int], str] = field(default_factory=dict)
+    from_zero: Mapping[tuple[int, int], tuple[float, str]] = field(default_factory=dict)
 
     @property
     def finite(self) -> NDArray[np.float64]:
@@ -252,14 +258,16 @@ def draw_map(
     size: float | None,
     *,
     hatched: int,
+    far_from_0: float = 0.0,
 ) -> Any:
     """Draw cells with lighter colours for larger values, and return what a colour bar explains.
 
     Their numbers, with so many decimals, are written in letters of a size (`letters_pt`); without
     one, cells on the side of 0 that is `hatched` (`hatched_side`) are, and changes that may be none
     have a circle. Cells without a value are grey. `room_pt` is the width and the height of the
-    map.
+    map. A change from 0 that is as large as `far_from_0` has the colour of the end of the scale.
     """
+    from matplotlib import colormaps
     from matplotlib.colors import LogNorm, Normalize
     from matplotlib.patches import Rectangle
 
@@ -270,7 +278,7 @@ def draw_map(
         np.arange(across + 1) - 0.5,
         np.arange(down + 1) - 0.5,
         np.ma.masked_invalid(cells),
-        cmap="PuOr_r" if colours.is_signed else "cividis",
+        cmap=_SIGNED if colours.is_signed else "cividis",
         norm=norm,
         rasterized=cells.size > _MOST_AREAS,
     )
@@ -280,7 +288,18 @@ def draw_map(
         for line, column in np.argwhere(chosen):
             axes.add_patch(Rectangle((column - 0.5, line - 0.5), 1, 1, **how))
 
-    fill(np.isnan(cells), NOTHING)
+    nothing = np.isnan(cells)
+    for place in shown.from_zero:
+        nothing[place] = False
+    fill(nothing, NOTHING)
+    inks = {}
+    for (line, column), (change, _) in shown.from_zero.items():
+        # Among themselves changes from 0, which have no percentage, are told apart by their size.
+        strength = _LEAST_STRENGTH + (1 - _LEAST_STRENGTH) * abs(change) / (far_from_0 or 1.0)
+        colour = colormaps[_SIGNED]((1 + math.copysign(strength, change) * (change != 0)) / 2)
+        inks[line, column] = "white" if is_dark(colour) else "black"
+        corner = (column - 0.5, line - 0.5)
+        axes.add_patch(Rectangle(corner, 1, 1, facecolor=colour, linewidth=0))
     fill(np.isinf(cells), _NEVER)
     for (line, column), way in shown.arrows.items():
         # Its cell has no pattern, which would cover it.
@@ -314,7 +333,7 @@ def draw_map(
             ha="center",
             va="center",
             fontsize=size,
-            color="white" if on_dark else "black",
+            color=inks.get((line, column), "white" if on_dark else "black"),
         )
     return image
 
@@ -344,8 +363,11 @@ def _texts(shown: Map, digits: int, *, signed: bool) -> dict[tuple[int, int], st
     found = {}
     for (line, column), value in np.ndenumerate(shown.cells):
         if math.isfinite(value):
-            text = number_words(value, digits, signed=signed)
+            # Where nothing changes there are no digits.
+            text = number_words(value, 0 if signed and value == 0 else digits, signed=signed)
             found[line, column] = f"({text})" if (line, column) in shown.unsure else text
+        elif (line, column) in shown.from_zero:
+            found[line, column] = shown.from_zero[line, column][1]
         elif not math.isnan(value):
             found[line, column] = shown.words.get((line, column), "never")
     return found

@@ -63,6 +63,8 @@ class Group:
     #: Of the cells of a map of a comparison: whether the interval contains 0, or there is none, or
     #: the change is too small to matter.
     unsure: list[bool] = field(default_factory=list)
+    #: Of the cells of a map of percentages: what changes from 0 say instead (`from_zero`).
+    from_zero: list[tuple[float, str] | None] = field(default_factory=list)
     #: Of a line of a comparison: whether it is of too few runs or pairs to say anything.
     hints: list[bool] = field(default_factory=list)
     #: What it is the same as, everywhere: the label of an earlier group, or the baseline.
