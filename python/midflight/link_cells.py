@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from midflight._core import parse_duration, parse_link
 
-__all__ = ["link_cells", "room_of", "trace_words", "word"]
+__all__ = ["least_delay_ns", "link_cells", "room_of", "trace_words", "word"]
 
 #: The bits of a full packet, and the least room of a queue of bandwidth-delay products.
 _PACKET_BITS, _LEAST_BDP = 8 * 1500, 5
@@ -32,6 +32,22 @@ def room_of(queue: str, rate: str | None, delay: str | None) -> int | None:
     else:
         time_ns, least = parse_duration(queue), 1
     return max(least, -(-bps * time_ns // (_PACKET_BITS * _NS_PER_S)))
+
+
+def least_delay_ns(link: Mapping[str, Any], changes: Sequence[Mapping[str, Any]] = ()) -> int:
+    """Return the least one-way delay of a link in nanoseconds, of both directions and with these
+    changes; 0 if it follows a recording.
+    """
+    from midflight._core import link_presets
+
+    if link.get("trace"):
+        return 0
+    presets = {one["name"]: one["delay_ns"] for one in link_presets()}
+    own = [one for each in (link, *changes) for one in (each, each.get("up") or {})]
+    found = [parse_duration(one["delay"]) for one in own if one.get("delay")]
+    if not link.get("delay"):
+        found.append(presets.get(link.get("preset") or "", 0))
+    return min(found)
 
 
 def _queue_words(queue: str, way: _Way, up: _Way | None = None) -> str:

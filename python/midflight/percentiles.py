@@ -57,7 +57,8 @@ def percentile_rows(rows: Iterable[Mapping[str, Any]], metric: str) -> Iterator[
     """Yield a row for each entry of each run, with the percentile as the column `metric`.
 
     `rows` are those of `flows.csv` in its order. The other columns are those of the first flow of
-    the entry, with the entry as `flow`; `finished_ns` is when the last flow ended. A flow without
+    the entry, with the entry as `flow`; `finished_ns` is when the last flow ended, and
+    `delivered_ns` when the last data of all arrived. A flow without
     a value has not ended, and counts as longer than every other; a percentile that lies among
     such flows has no value. Flows that have no such measurement, as the requests of a page have no
     load time, give no row.
@@ -76,6 +77,13 @@ def percentile_rows(rows: Iterable[Mapping[str, Any]], metric: str) -> Iterator[
             found = {**flows[0], "flow": entry, metric: "" if math.isinf(value) else str(value)}
             if "finished_ns" in found:
                 found["finished_ns"] = "" if is_open else str(int(max(ends)))
+            if "delivered_ns" in found:
+                begun = (_number(row.get("opened_ns")) for row in flows)
+                took = (_number(row["delivered_ns"]) for row in flows)
+                last = [sum(one) for one in zip(begun, took, strict=True)]
+                is_known = not any(map(math.isnan, last))
+                since = int(max(last)) - int(found["opened_ns"]) if is_known else ""
+                found["delivered_ns"] = str(since)
             yield found
 
 

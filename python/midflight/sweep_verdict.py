@@ -118,7 +118,7 @@ def firsts_of(summary: Summary) -> dict[str, list[First]]:
     found: dict[str, list[First]] = {}
     for (flow, *_), groups in sets.items():
         if len(groups) > 1:
-            first = _first(_alike(groups), place, sign, summary, **how)
+            first = _first(groups, place, sign, summary, **how)
             found.setdefault(flow, []).append(first)
     return found
 
@@ -227,7 +227,7 @@ def _first(
     """
     from midflight.plot.results.axis import shown_value
 
-    of = {one.values[place]: one for one in groups}
+    of = {one.values[place]: one for one in _alike(groups)}
     names = {value: shown_value(value) for value in of}
     # Means are of the same runs, while there are some in which all have a value.
     there = [set(_there(one)) for one in of.values() if _there(one)]

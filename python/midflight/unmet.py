@@ -1,7 +1,8 @@
 """Handoffs that affect no flow: those after all of the node's flows are done, or before one opens.
 
-Such a run does not measure the handoff, and its numbers do not show that. Nor does a flow that is
-done before it had as many new packets after the handoff as a time after it counts.
+Such a run does not measure the handoff, and its numbers do not show that. A flow is done before a
+handoff if all its data had arrived, so that at most its last ACK was under way. Nor does a flow
+that is done before it had as many new packets after the handoff as a time after it counts.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from midflight._core import parse_duration
+from midflight.link_cells import least_delay_ns
 from midflight.run_tables import counted, plain_text, rows
 
 if TYPE_CHECKING:
@@ -44,6 +47,10 @@ MET = "met_handoff"
 WHICH = "which_handoff"
 #: Handoffs at more instants than this are not searched for.
 _MOST_INSTANTS = 5000
+#: When a flow began, and how long after that all its data had arrived, where that is recorded.
+_ARRIVED = ("opened_ns", "delivered_ns")
+#: Axes of links that cannot change a delay.
+_NO_DELAY = ("at", "pause", "rate", "queue", "loss", "reorder", "cross", "agent")
 
 
 def handoff_words(scenario: Mapping[str, Any], phase: int | None) -> str:
@@ -173,13 +180,49 @@ class PathChanges:
         moving = ("handoffs", "changes", "start")
         self.axes = [axis for axis in sweep.axes if axis.startswith(moving)]
         self.known: dict[tuple[str, ...], list[PathChange]] = {}
+        of_delays = [one for one in sweep.axes if one.startswith(("links", "wired", "changes"))]
+        self.delay_axes = [one for one in of_delays if one.rpartition(".")[2] not in _NO_DELAY]
+        #: For each of their values a scenario, and the least delays of the paths over its links.
+        self.delays: dict[tuple[str, ...], tuple[Mapping[str, Any], dict[str, int]]] = {}
 
     def of(self, row: Mapping[str, str]) -> list[PathChange]:
         """Return those of the cell that a row is of."""
         values = tuple(row[axis] for axis in self.axes)
         if values not in self.known:
-            self.known[values] = self.sweep.plan(int(row["cell"])).path_changes
+            self.known[values] = self._made(row).path_changes
         return self.known[values]
+
+    def _made(self, row: Mapping[str, str]) -> Plan:
+        """Make the plan of the cell that a row is of, and note its delays if they are new."""
+        plan = self.sweep.plan(int(row["cell"]))
+        values = tuple(row[axis] for axis in self.delay_axes)
+        if values not in self.delays:
+            self.delays[values] = json.loads(plan.canonical), {}
+        return plan
+
+    def _path_delay_ns(self, row: Mapping[str, str], link: str) -> int:
+        """The least time that an ACK takes from one end of a path over a link to the other."""
+        values = tuple(row[axis] for axis in self.delay_axes)
+        if values not in self.delays:
+            self._made(row)
+        scenario, found = self.delays[values]
+        if link not in found:
+            changes = [one for one in scenario.get("changes") or () if one["link"] == link]
+            wired = parse_duration(scenario["wired"]["delay"])
+            found[link] = 2 * wired + least_delay_ns(scenario["links"][link], changes)
+        return found[link]
+
+    def had_arrived(self, row: Mapping[str, str], change: int) -> bool:
+        """Whether all data of a flow that finished had arrived when this handoff or change began.
+
+        Where the arrival is not recorded, the last ACK left at least one path delay before it came.
+        """
+        began = self.of(row)[change]
+        if row.get("delivered_ns", "") != "":
+            arrived = int(row["opened_ns"]) + int(row["delivered_ns"])
+        else:
+            arrived = int(row["finished_ns"]) - self._path_delay_ns(row, began["from_link"])
+        return arrived <= began["at_ns"]
 
     def is_early(self, row: Mapping[str, str], metric: str, phase: int | None = None) -> bool:
         """Whether a flow was done before the handoff or change of that number, or, for a time after
@@ -193,10 +236,10 @@ class PathChanges:
             return False
         all_of_them = self.of(row)
         if phase is None:
-            begins = handoffs_ns(all_of_them)[:1]
+            some = [place for place, one in enumerate(all_of_them) if one["kind"] == "handoff"][:1]
         else:
-            begins = [one["at_ns"] for one in all_of_them][phase - 1 : phase]
-        return any(metric in self.after or int(row["finished_ns"]) <= at for at in begins)
+            some = [*range(len(all_of_them))][phase - 1 : phase]
+        return any(metric in self.after or self.had_arrived(row, one) for one in some)
 
 
 def met_handoff(
@@ -219,7 +262,10 @@ def met_handoff(
     except (OSError, MidflightError):
         # Results alone, or schemes of the user.
         return {}
-    names = [*path_changes.axes, "cell", "finished_ns", *({measured} & {*AFTER})]
+    names = [*dict.fromkeys([*path_changes.axes, *path_changes.delay_axes]), "cell", "finished_ns"]
+    names += {measured} & {*AFTER}
+    if {*_ARRIVED} <= {*columns}:
+        names += _ARRIVED
     if any(name not in columns for name in names):
         return {}
     each = zip(*(columns[name] for name in names), strict=True)
@@ -254,9 +300,11 @@ def unmet_cells(path_changes: PathChanges, folder: Path) -> Unmet:
         for (cell, _), found in groupby(each, key=itemgetter("cell", "run")):
             flows = list(found)
             handoffs = handoffs_ns(path_changes.of(flows[0]))
-            end = done_ns(flows)
-            if handoffs and end is not None and end <= handoffs[-1]:
-                done.add(cell)
+            if handoffs and done_ns(flows) is not None:
+                kinds = [one["kind"] for one in path_changes.of(flows[0])]
+                last = len(kinds) - 1 - kinds[::-1].index("handoff")
+                if all(path_changes.had_arrived(row, last) for row in flows):
+                    done.add(cell)
             if late_flows(flows, handoffs):
                 late.add(cell)
     return Unmet(len(done), len(late))

@@ -276,8 +276,10 @@ def _columns_in(place: Path, y: str) -> Columns:
 
 #: The file of a comparison after a later handoff.
 _OF_PHASE = re.compile(r"comparison-.*-phase([1-9][0-9]*)\.csv")
-#: When a flow was done, a column of the table of flows.
+#: When a flow was done, a column of the table of flows; and those that say whether that was before
+#: a handoff.
 _END = "finished_ns"
+_ENDS = (_END, "opened_ns", "delivered_ns")
 
 
 def _with_met(place: Path, columns: Columns, measured: str) -> Columns:
@@ -294,9 +296,15 @@ def _with_ends(place: Path, columns: Columns) -> Columns:
         return columns
     flows = _columns_in(place, _END)
     of = [tuple(map(str, one)) for one in zip(*(flows[name] for name in OF_FLOW), strict=True)]
-    ends = dict(zip(of, flows[_END], strict=True))
+    rows = {one: row for row, one in enumerate(of)}
     each = zip(*(columns[name] for name in OF_FLOW), strict=True)
-    return {**columns, _END: [ends.get(tuple(map(str, one))) for one in each]}
+    places = [rows.get(tuple(map(str, one))) for one in each]
+    found = {
+        name: [None if row is None else flows[name][row] for row in places]
+        for name in _ENDS
+        if name in flows
+    }
+    return {**columns, **found}
 
 
 def _only_compared(place: Path, y: str, columns: Sequence[str]) -> MidflightError:
