@@ -452,7 +452,10 @@ class Sweep:
         """
         if baseline is None:
             return self
+        from midflight.plot.results.rows import kept_values
+
         values = [] if self.compare is None else [*self.axes[self.compare]]
+        (baseline, *_) = kept_values({"value": values}, {"value": baseline})["value"]
         if baseline not in values:
             accepted = ", ".join(values) or "a sweep with --compare AXIS"
             raise refusal(

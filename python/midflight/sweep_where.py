@@ -76,7 +76,7 @@ class _Axis:
 
         self.place, self.name = place, name
         values = list(dict.fromkeys(point[place] for point in every))
-        self.numbers, names, _ = axis_places(values, "")
+        self.numbers, names, _ = axis_places(values, name)
         self.has_numbers = names is None
         self.values = sorted(values, key=self.numbers.__getitem__)
 

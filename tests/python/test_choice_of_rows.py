@@ -37,14 +37,17 @@ def said_in(figure: Any) -> str:
 
 def test_one_option_keeps_several_values_or_a_range(swept: Path) -> None:
     times = ["0.1 s", "0.2 s", "0.3 s"]
-    texts = ("0.1s,200ms, 0.3s", "0.1s:0.3s:0.1s", "0.1s:0.3s")
-    for given in (*texts, times, ["0.1s", "0.2s:0.3s"]):
+    texts = ("0.1s,200ms, 0.3s", "0.1s:0.3s:0.1s", "0.1s:0.3s", "0.1s,0.1s,0.2s:350ms")
+    for given in (*texts, times, ["0.1s", "0.2s:0.3s"], np.array(times), dict.fromkeys(times)):
         assert chosen_values(swept, {AT: given}) == {AT: times}
     assert chosen_values(swept, {"value": "freeze,enhanced"})["value"] == ["freeze", "enhanced"]
     assert chosen_values(swept, {"run": 0}) == {"run": ["0"]}
     assert chosen_values(swept, None, {AT: "0.1s:0.3s"}) == {AT: ["0.4 s", "0.5 s"]}
     with pytest.raises(MidflightError, match=r"--without handoffs.0.at: no row has 7s.*0.1 s, "):
         chosen_values(swept, None, {AT: "7s"})
+    for source in (swept, swept / "flows.csv"):
+        with pytest.raises(MidflightError, match='--without: there is no column "colour"'):
+            chosen_values(source, None, {"colour": "red"})
     with pytest.raises(MidflightError, match="no row is left"):
         chosen_values(swept, None, {AT: "0.1s:0.5s"})
     # Texts with commas that are values themselves are these.
@@ -84,6 +87,8 @@ def test_none_is_a_place_of_an_axis_of_numbers(swept: Path, tmp_path: Path) -> N
         "s",
     )
     assert zero_name(["0.5s", "none"]) == "none"
+    # A setting of none may have no limit.
+    assert axis_places(["none", "4", "8"], "flows.a.set.abest_cycles")[1] == ["none", "4", "8"]
     # Beside 0 itself, and a single number, it is a name.
     for texts in (["none", "0s", "2s"], ["none", "2s"]):
         assert axis_places(texts, "")[1] == texts
@@ -94,7 +99,7 @@ def test_none_is_a_place_of_an_axis_of_numbers(swept: Path, tmp_path: Path) -> N
         figure.draw_without_rendering()
         names = [one.get_text() for one in figure.axes[0].get_xticklabels()]
         assert names == ["none", "0.5", "2"]
-        assert ",none," in table.read_text() or "none," in table.read_text()
+        assert [line.split(",")[1] for line in table.read_text().splitlines()[1:4]] == names
     (axes, *_) = figure_of(plot_spread, swept, "heatmap", value="duration_ns").axes
     assert [one.get_text() for one in axes.get_xticklabels()][:3] == ["none", "0.5", "2"]
 
@@ -129,6 +134,25 @@ def test_changes_are_against_another_baseline(
     assert main([*words, "vegas"]) == 2
     assert "expected sack, freeze, enhanced" in capsys.readouterr().err
     assert main([*words, "freeze", "--kind", "median"]) == 2
+    assert "shows no change against it" in capsys.readouterr().err
+
+
+def test_the_baseline_is_no_value_that_changes_are_kept_by(
+    swept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def lines(**how: Any) -> set[str]:
+        table = tmp_path / "a.csv"
+        figure_of(plot_spread, swept, "interval", csv=table, **how)
+        return {line.split(",")[0] for line in table.read_text().splitlines()[1:]}
+
+    assert lines(value="ratio", without={SCHEME: "freeze"}) == {"enhanced"}
+    assert lines(value="ratio", where={SCHEME: "sack,freeze"}) == {"freeze"}
+    # It is that of the figure.
+    for kept in ({SCHEME: "enhanced"}, {"value": "enhanced"}):
+        assert lines(baseline="freeze", without=kept) == {"sack"}
+    assert lines(baseline="freeze", where={SCHEME: "freeze,enhanced"}) == {"enhanced"}
+    words = ["plot", str(swept), "--out", str(tmp_path / "a.svg"), "--baseline", "freeze"]
+    assert main([*words, "--kind", "heatmap", "--value", "best"]) == 2
     assert "shows no change against it" in capsys.readouterr().err
 
 
@@ -182,6 +206,9 @@ def test_a_difference_from_a_mean_of_0_is_told_beside_percentages() -> None:
     }
     figure = figure_of(plot_spread, columns, "interval", x=GAP, value="ratio")
     assert "no percentage where vho is 0: freeze +2 frames there" in said_in(figure)
+    columns["difference"][0] = 1234.0
+    figure = figure_of(plot_spread, columns, "interval", x=GAP, value="ratio")
+    assert "freeze +1234 frames there" in said_in(figure)
 
 
 def test_a_scheme_that_is_far_from_the_others_takes_no_colours() -> None:
@@ -193,6 +220,26 @@ def test_a_scheme_that_is_far_from_the_others_takes_no_colours() -> None:
     assert without_far(values, [others[0], far]).max() == 300.0
     tiny = [np.array([0.01, -0.02])] * 3
     assert without_far(np.concatenate([*tiny, far]), [*tiny, far]).max() == 300.0
+
+
+def test_values_beyond_the_scale_are_named_from_the_least_to_the_largest() -> None:
+    names = list("abcdef")
+    far = [-300.0, -200.0, 250.0]
+    columns: dict[str, list[Any]] = {"x": [], "y": [], "value": [], "ratio": []}
+    for name in names:
+        for place in range(9):
+            columns["x"].append(f"{place}s")
+            columns["y"].append("1s")
+            columns["value"].append(name)
+            columns["ratio"].append(far[place % 3] / 100 if name == "f" else (place - 4) / 100)
+    count = len(columns["x"])
+    columns |= {"flow": ["a"] * count, "metric": ["duration_ns"] * count}
+    columns |= {"compared": [SCHEME] * count, "baseline": ["sack"] * count}
+    columns |= {"difference": [1.0] * count, "half_width": [0.1] * count}
+    how: Any = {"x": "x", "y": "value", "value": "ratio"}
+    said = said_in(figure_of(plot_spread, columns, "heatmap", **how))
+    minus = "\N{MINUS SIGN}"
+    assert f"beyond the scale: f in 9 cells, {minus}300 to +250 %" in said.replace(".0", "")
 
 
 def test_percentages_are_given_while_most_have_some() -> None:

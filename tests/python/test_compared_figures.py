@@ -312,3 +312,5 @@ def test_panels_with_axes_of_their_own_all_begin_at_0_or_near_their_values() -> 
     ends = near_ends([[1.0, 2.0], [90.0, 91.0]])
     assert all(0 < low < 1 or 89 < low < 90 for low, _ in ends)
     assert own_words(ends) == "each panel has an axis of its own, not from 0"
+    ends = near_ends([[0.0, 2.0], [90.0, 91.0]])
+    assert own_words(ends) == "each panel has an axis of its own, some not from 0"

@@ -97,14 +97,15 @@ def test_rows_kept_by_the_compared_axis_are_values_and_the_note_says_why(
     text = said(f"{SCHEME}=freeze", f"{SCHEME}=enhanced")
     again = "--where value=freeze --where value=enhanced"
     assert (
-        f"the figure shows values, not the change of each pair, as --where {SCHEME} leaves out the "
-        f"rows of the baseline, sack; {again} keeps the comparison\n"
+        "the figure shows values, not the change of each pair, as the rows of the baseline of "
+        f"{SCHEME}, sack, are left out; {again} keeps the comparison\n"
     ) in text
     text = said("value=freeze", "value=enhanced")
     assert "the figure shows the change of each pair" in text
     assert "not the change" not in text
     text = said(f"{SCHEME}=sack", f"{SCHEME}=freeze")
-    assert f"as --where {SCHEME} keeps values; --where value=freeze keeps the comparison" in text
+    some = f"as only some values of {SCHEME} are kept"
+    assert f"{some}; --where value=freeze keeps the comparison" in text
     # Only values have CDFs.
     capsys.readouterr()
     assert main([*words, "--kind", "cdf", "--where", f"{SCHEME}=freeze"]) == 0

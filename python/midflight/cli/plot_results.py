@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -63,6 +64,7 @@ def _plot_results(
         curve_words,
         is_left_out,
         left_out_reason,
+        no_change,
         paired_figure,
         samples_of,
         source_of,
@@ -81,10 +83,11 @@ def _plot_results(
         which_after,
     )
 
-    kept = chosen_values(
-        source, words_by_column("--where", where), words_by_column("--without", without)
-    )
+    chosen = words_by_column("--where", where), words_by_column("--without", without)
+    kept = chosen_values(source, *chosen, baseline)
     if kind == "heatmap" and BEST in (value, y):
+        if baseline is not None:
+            raise no_change(baseline)
         ends = (x, None if y == BEST else y)
         _write_best(source, out, ends, by=by, where=kept, csv_to=csv_to, texts=texts)
         return
@@ -191,7 +194,7 @@ def _plot_results(
         # Lines of the compared values are the usual ones.
         source, options = folder, chosen_words(shown._replace(by=[]), kind)
     if baseline is not None:
-        options += f" --baseline {baseline}"
+        options += f" --baseline {shlex.quote(baseline)}"
     if paired is not None and is_change:
         note(
             "the figure shows the change of each pair, which the spread over all runs would hide: "

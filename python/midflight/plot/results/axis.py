@@ -242,7 +242,7 @@ def plot_axis(
     check_format(path)
     asked = Shown(x, None, y, as_names(by or ()))
     source = results_of(source)
-    where = chosen_values(source, where, without)
+    where = chosen_values(source, where, without, baseline)
     source = usual_source(source, asked, where)
     texts: Any = {"title": title, "xscale": xscale, "yscale": yscale, "size": size}
     asked = by_compared(source, asked)
@@ -329,7 +329,7 @@ def axis_data(
         lines,
         categories,
         lines_name(by, columns),
-        zero=zero_name(texts),
+        zero=zero_name(texts, x),
         axis=(x, unit),
         measure=(y, unit_of(y)[0]),
         counted=(counted := counted_as(columns, rows, {x, *by})),

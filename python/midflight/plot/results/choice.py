@@ -9,7 +9,7 @@ from typing import Any
 
 from midflight._core import MidflightError
 from midflight.plot.results.rows import kept_values, quantity, text_of
-from midflight.plot.results.tables import TableSource, columns_of
+from midflight.plot.results.tables import TableSource, columns_of, missing_column
 from midflight.refusal import refusal
 
 __all__ = ["chosen_values", "words_by_column"]
@@ -35,18 +35,22 @@ def chosen_values(
     source: TableSource,
     where: Mapping[str, Any] | None,
     without: Mapping[str, Any] | None = None,
+    baseline: str | None = None,
 ) -> dict[str, list[str]]:
     """Return the values that the rows of a source are kept by: those of `where`, each of which may
     be several, as `axis_values` has them, or from:to, which are all between; and of `without` all
-    others.
+    others. `baseline` is what the values of a comparison are against, if not the first one.
 
-    Raises `MidflightError` for a value that is left out but not there, or if none is left.
+    Raises `MidflightError` for a value or a column that is left out but not there, or if no value
+    is left.
     """
     kept = {}
     for key, given in (where or {}).items():
-        kept[key] = _values(key, given, _present(source, key))
+        kept[key] = _values(key, given, _present(source, key, baseline))
     for key, given in (without or {}).items():
-        there = kept.get(key) or _present(source, key)
+        there = kept.get(key) or _present(source, key, baseline)
+        if not there:
+            raise missing_column("--without", key, columns_of(source, "flow"))
         out = kept_values({key: there}, {key: _values(key, given, there)})[key]
         rest = [one for one in there if one not in out]
         if (unknown := [one for one in out if one not in there]) or not rest:
@@ -62,7 +66,7 @@ def chosen_values(
     return kept
 
 
-def _present(source: TableSource, key: str) -> list[str]:
+def _present(source: TableSource, key: str, baseline: str | None = None) -> list[str]:
     """The values of a column of a source, of an axis of a sweep in their order; none of a column
     that it lacks.
     """
@@ -75,7 +79,8 @@ def _present(source: TableSource, key: str) -> list[str]:
     if key in axes:
         return [*axes[key]]
     if key == "value" and asked.get("compare") in axes:
-        return [*axes[asked["compare"]][1:]]
+        first, *_ = every = axes[asked["compare"]]
+        return [one for one in every if one != (baseline or first)]
     try:
         return list(dict.fromkeys(map(text_of, columns_of(source, key).get(key, ()))))
     except (MidflightError, OSError):
@@ -84,7 +89,7 @@ def _present(source: TableSource, key: str) -> list[str]:
 
 def _values(key: str, given: Any, present: Sequence[str]) -> list[str]:
     """The values that are meant, each once."""
-    one = isinstance(given, str) or not isinstance(given, Sequence)
+    one = isinstance(given, str) or not isinstance(given, Iterable)
     texts = map(text_of, [given] if one else given)
     values = list(dict.fromkeys(value for text in texts for value in _meant(key, text, present)))
     return kept_values({key: present}, {key: values})[key]
@@ -96,6 +101,8 @@ def _meant(key: str, text: str, present: Sequence[str]) -> Sequence[str]:
     # A value may have commas and colons itself.
     if kept_values({key: present}, {key: text})[key][0] in present:
         return [text]
+    if "," in text:
+        return [one for part in text.split(",") for one in _meant(key, part.strip(), present)]
     if text.count(":") == 1:
         low, high = map(quantity, text.split(":"))
         if isinstance(low, tuple) and isinstance(high, tuple) and low[0] == high[0]:
@@ -108,5 +115,4 @@ def _meant(key: str, text: str, present: Sequence[str]) -> Sequence[str]:
             ]
             if between:
                 return between
-    is_list = "," in text or text.count(":") == 2
-    return axis_values(key, text) if is_list else [text]
+    return axis_values(key, text) if text.count(":") == 2 else [text]

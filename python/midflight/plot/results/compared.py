@@ -165,12 +165,13 @@ def _differences_from_0(columns: Columns, rows: Sequence[int]) -> str:
             found.setdefault(text_of(columns["value"][row]), []).append(difference)
     if not found:
         return ""
-    unit, scale = change_unit(str(columns["metric"][rows[0]]))
+    from midflight.sweep_words import Size
+
+    size = Size(*change_unit(str(columns["metric"][rows[0]])))
     named = []
     for name, each in found.items():
-        ends = dict.fromkeys(f"{scale * one:+.3g}" for one in (min(each), max(each)))
-        size = " to ".join(ends).replace("-", "\N{MINUS SIGN}")
-        named.append(f"{spaced(name)} {size} {unit}".rstrip())
+        ends = (size.text(size.scale * one, signed=True) for one in (min(each), max(each)))
+        named.append(f"{spaced(name)} {' to '.join(dict.fromkeys(ends))} {size.unit}".rstrip())
     baseline = text_of(columns["baseline"][rows[0]])
     return f"no percentage where {baseline} is 0: {', '.join(named)} there"
 

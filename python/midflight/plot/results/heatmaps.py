@@ -543,9 +543,9 @@ def _beyond_words(
         return f"beyond the scale: {said}"
     each = []
     for name, some in found.items():
-        most = f"{words(max(some, key=abs))} {unit}".rstrip()
-        count = f" in {len(some)} cells, up to" if len(some) > 1 else ""
-        each.append(f"{spaced(name)}{count} {most}")
+        count = f" in {len(some)} cells," if len(some) > 1 else ""
+        ends = " to ".join(dict.fromkeys(map(words, (min(some), max(some)))))
+        each.append(f"{spaced(name)}{count} {ends} {unit}".rstrip())
     return f"beyond the scale: {', '.join(each)}"
 
 

@@ -95,6 +95,7 @@ def near_ends(panels: Sequence[Sequence[float]]) -> list[tuple[float, float]]:
 
 
 def own_words(ends: Sequence[tuple[float, float]]) -> str:
-    """Return that each panel has an axis of its own with these ends, and if that is not from 0."""
-    above = any(low > 0 for low, _ in ends)
-    return "each panel has an axis of its own" + ", not from 0" * above
+    """Return that each panel has an axis of its own with these ends, and which are not from 0."""
+    above = [low > 0 for low, _ in ends]
+    which = (", not from 0" if all(above) else ", some not from 0") if any(above) else ""
+    return f"each panel has an axis of its own{which}"

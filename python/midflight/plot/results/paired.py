@@ -55,6 +55,7 @@ __all__ = [
     "is_left_out",
     "lacks_pairs",
     "left_out_reason",
+    "no_change",
     "paired_figure",
     "paired_maps",
     "paired_maps_of",
@@ -147,15 +148,20 @@ def _against(
         value = asked.value if asked.value is not None or kind != "heatmap" else _RATIO
         found = _compared_again(source, kind, asked._replace(value=value), where, baseline)
     if found is None:
-        accepted = "a figure of changes of a sweep with --compare AXIS"
-        raise refusal(
-            f"--baseline {baseline}: the figure shows no change against it; expected {accepted}, "
-            "such as --kind interval --value ratio",
-            name="--baseline",
-            value=baseline,
-            accepted=accepted,
-        )
+        raise no_change(baseline)
     return found
+
+
+def no_change(baseline: str) -> MidflightError:
+    """Return the error for a baseline of a figure that does not show changes."""
+    accepted = "a figure of changes of a sweep with --compare AXIS"
+    return refusal(
+        f"--baseline {baseline}: the figure shows no change against it; expected {accepted}, "
+        "such as --kind interval --value ratio",
+        name="--baseline",
+        value=baseline,
+        accepted=accepted,
+    )
 
 
 def by_compared(source: TableSource, asked: Shown) -> Shown:
@@ -224,7 +230,8 @@ def _compared_again(
         columns = _separated(folder, [one for one in some if one != _VALUE], where, baseline)
         if columns is None:
             continue
-        columns = _kept(columns, where if asked.value is None else by_value(columns, where))
+        is_asked = asked.value is not None or baseline is not None
+        columns = _kept(columns, by_value(columns, where) if is_asked else where)
         if columns is None:
             continue
         if is_map:
@@ -427,9 +434,9 @@ def values_kept_words(source: TableSource, where: Mapping[str, str | Sequence[st
         return ""
     every = {axis: [baseline, *_texts(columns, _VALUE)]}
     kept = kept_values(every, {axis: where[axis]})[axis]
-    words = f"as --where {axis} keeps values"
+    words = f"as only some values of {axis} are kept"
     if baseline not in kept:
-        words = f"as --where {axis} leaves out the rows of the baseline, {baseline}"
+        words = f"as the rows of the baseline of {axis}, {baseline}, are left out"
     others = [shlex.quote(f"{_VALUE}={one}") for one in kept if one != baseline]
     again = " ".join(f"--where {one}" for one in others)
     return f"{words}; {again} keeps the comparison" if others else words
@@ -485,12 +492,17 @@ def by_value(
     columns: Columns, where: Mapping[str, str | Sequence[str]] | None
 ) -> dict[str, str | Sequence[str]]:
     """Return what rows of a table are kept by, of a comparison with its column of values for the
-    name of the compared axis.
+    name of the compared axis, without the baseline, which all values have a pair with.
     """
-    return {
-        _VALUE if name not in columns and compared_name(_VALUE, columns) == name else name: values
-        for name, values in (where or {}).items()
-    }
+    found: dict[str, str | Sequence[str]] = {}
+    for name, values in (where or {}).items():
+        if name in columns or compared_name(_VALUE, columns) != name:
+            found[name] = values
+            continue
+        baseline = _texts(columns, "baseline")
+        kept = kept_values({name: [*baseline, *_texts(columns, _VALUE)]}, {name: values})[name]
+        found[_VALUE] = [one for one in kept if one not in baseline] or kept
+    return found
 
 
 def _kept(columns: Columns, where: Mapping[str, str | Sequence[str]] | None) -> Columns | None:

@@ -65,7 +65,7 @@ def axis_places(
     as "uniform" in `uniform 0.1%`, are no part of the numbers; `place_title` has them. Beside
     several numbers above 0 `none` has the place of 0 (`zero_name`).
     """
-    if (zero := zero_name(texts)) and (rest := [one for one in texts if one != zero]):
+    if (zero := zero_name(texts, name)) and (rest := [one for one in texts if one != zero]):
         numbers, names, unit = axis_places(rest, name)
         if names is None and min(numbers.values()) > 0:
             return {text: numbers.get(text, 0.0) for text in texts}, None, unit
@@ -83,10 +83,12 @@ def axis_places(
     return {text: float(place) for place, text in enumerate(texts)}, list(texts), ""
 
 
-def zero_name(texts: Iterable[str]) -> str:
+def zero_name(texts: Iterable[str], name: str = "") -> str:
     """Return the value of an axis of numbers that is no number, as a gap or a loss of `none`; ""
-    without one, or with several.
+    without one, or with several, and for a setting, where it may stand for no limit.
     """
+    if "set" in name.split("."):
+        return ""
     found = {*texts} & {*_NO_NUMBER}
     return found.pop() if len(found) == 1 else ""
 

@@ -208,7 +208,7 @@ def plot_spread(
     check_format(path)
     asked = Shown(x, y, value, as_names(by or ()))
     source = results_of(source)
-    where = chosen_values(source, where, without)
+    where = chosen_values(source, where, without, baseline)
     source = usual_source(source, asked, where)
     asked = by_compared(source, asked)
     has: Any = {"has_by": by is not None}
@@ -398,7 +398,7 @@ def _lines(
             places = {text: float(number) for text, number in numbers.items()}
         else:
             places, categories, x_unit = axis_places(texts, x)
-    zero = zero_name(texts)
+    zero = zero_name(texts, x or "")
     has_intervals = kind == "interval" and has_ends(columns, value)
     sampled = None
     if kind == "interval" and not has_intervals:

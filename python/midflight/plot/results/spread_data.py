@@ -218,7 +218,7 @@ def side_by_side(texts: Sequence[str], name: str) -> tuple[dict[str, int], Seque
     if categories is not None:
         return {text: place for place, text in enumerate(categories)}, categories, unit
     ordered = sorted(texts, key=numbers.__getitem__)
-    zero = zero_name(texts)
+    zero = zero_name(texts, name)
     words = {text: zero if text == zero else f"{numbers[text]:g}" for text in ordered}
     places = {word: place for place, word in enumerate(dict.fromkeys(words.values()))}
     return {text: places[word] for text, word in words.items()}, list(places), unit
