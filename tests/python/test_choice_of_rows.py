@@ -135,6 +135,13 @@ def test_changes_are_against_another_baseline(
     assert "expected sack, freeze, enhanced" in capsys.readouterr().err
     assert main([*words, "freeze", "--kind", "median"]) == 2
     assert "shows no change against it" in capsys.readouterr().err
+    # What is not all run has no pairs.
+    part = tmp_path / "part"
+    axes = ["--axis", f"{SCHEME}=sack,freeze", "--compare", SCHEME, "--shard-cells", "1"]
+    assert main(["sweep", "wifi-to-lte", "--out", str(part), *axes, "--shard", "1/2"]) == 0
+    words = ["plot", str(part), "--out", str(tmp_path / "a.svg"), "--baseline", "freeze"]
+    assert main(words) == 2
+    assert "has no tables yet" in capsys.readouterr().err
 
 
 def test_the_baseline_is_no_value_that_changes_are_kept_by(

@@ -141,10 +141,12 @@ def _against(
 ) -> Paired:
     """The figure of a sweep's comparison with another baseline."""
     from midflight.sweep import Sweep
+    from midflight.sweep_results import check_has_tables
 
     found = None
     if is_sweep(source):
         Sweep.read(source).against(baseline)
+        check_has_tables(Path(str(source)))
         value = asked.value if asked.value is not None or kind != "heatmap" else _RATIO
         found = _compared_again(source, kind, asked._replace(value=value), where, baseline)
     if found is None:
