@@ -216,6 +216,8 @@ def test_a_difference_from_a_mean_of_0_is_told_beside_percentages() -> None:
     columns["difference"][0] = 1234.0
     figure = figure_of(plot_spread, columns, "interval", x=GAP, value="ratio")
     assert "freeze +1234 frames there" in said_in(figure)
+    figure = figure_of(plot_spread, columns, "heatmap", x=GAP, y="value", value="ratio")
+    assert "0\N{RIGHTWARDS ARROW}1234" in said_in(figure)
 
 
 def test_a_scheme_that_is_far_from_the_others_takes_no_colours() -> None:

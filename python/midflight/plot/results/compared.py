@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,9 @@ from midflight.sweep_results import (
     is_negligible,
 )
 from midflight.sweep_results import same_words as why_same
+
+if TYPE_CHECKING:
+    from midflight.sweep_words import Size
 
 __all__ = [
     "EMPTY_MARKS",
@@ -165,10 +168,7 @@ def _differences_from_0(columns: Columns, rows: Sequence[int]) -> str:
             found.setdefault(text_of(columns["value"][row]), []).append(difference)
     if not found:
         return ""
-    from midflight.sweep_words import Size
-
-    size = Size(*change_unit(str(columns["metric"][rows[0]])))
-    named = []
+    size, named = _size_of(columns, rows[0]), []
     for name, each in found.items():
         ends = (size.text(size.scale * one, signed=True) for one in (min(each), max(each)))
         named.append(f"{spaced(name)} {' to '.join(dict.fromkeys(ends))} {size.unit}".rstrip())
@@ -419,9 +419,15 @@ def from_zero(columns: Columns, row: int, value: str) -> tuple[float, str] | Non
         return None
     if difference == 0:
         return 0.0, "0"
-    _, scale = change_unit(str(columns["metric"][row]))
-    size = f"{scale * difference:.3g}".replace("-", "\N{MINUS SIGN}")
-    return difference, f"0\N{RIGHTWARDS ARROW}{size}"
+    size = _size_of(columns, row)
+    return difference, f"0\N{RIGHTWARDS ARROW}{size.text(size.scale * difference)}"
+
+
+def _size_of(columns: Columns, row: int) -> Size:
+    """The size of differences of a comparison."""
+    from midflight.sweep_words import Size
+
+    return Size(*change_unit(str(columns["metric"][row])))
 
 
 def from_zero_words(columns: Columns, rows: Sequence[int], value: str) -> str:
