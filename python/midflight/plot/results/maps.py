@@ -289,8 +289,8 @@ def draw_map(
             axes.add_patch(Rectangle((column - 0.5, line - 0.5), 1, 1, **how))
 
     nothing = np.isnan(cells)
-    for place in shown.from_zero:
-        nothing[place] = False
+    for cell in shown.from_zero:
+        nothing[cell] = False
     fill(nothing, NOTHING)
     inks = {}
     for (line, column), (change, _) in shown.from_zero.items():
