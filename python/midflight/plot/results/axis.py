@@ -43,6 +43,7 @@ from midflight.plot.common.style import (
 )
 from midflight.plot.results.alike import alike, named_alike
 from midflight.plot.results.dodge import (
+    ASIDE,
     Apart,
     Whiskers,
     has_seen,
@@ -509,7 +510,7 @@ def axis_figure(
         axes = figure.add_subplot()
         keys, labels = [line.key for line in data.lines], [line.label for line in data.lines]
         looks = [look for look, _ in line_looks(data.by, keys, labels)]
-        is_seen = _draw(axes, data, looks, ends, (width, height), _places(data), _names(data))
+        marks = [_draw(axes, data, looks, ends, (width, height), _places(data), _names(data))]
         make_room_above(figure, [[axes]], size)
         if not _finite(data):
             # There are only arrows, which have no place on the axis.
@@ -524,7 +525,7 @@ def axis_figure(
             kind="median",
             x_refused="the axis has names" if data.categories is not None else "",
             remark=data.remark,
-            detail=_detail(data, is_seen=is_seen),
+            detail=_detail(data, marks),
             entries=few_entries(data.by, keys, looks),
             seen=(_places(data), _finite(data)),
             units=(data.axis[1], data.measure[1]),
@@ -570,7 +571,7 @@ def _panels_figure(
                 axes.set_yticks([])
         said_ends = [(own.low, own.top) for own in owns if not own.log_y]
         of_own = own_words(said_ends) if has_own else ""
-        detail = "; ".join(filter(None, (_detail(data, is_seen=any(seen)), of_own)))
+        detail = "; ".join(filter(None, (_detail(data, seen), of_own)))
         grid.finish(
             log_title(data.x_title) if ends.scale_x.is_log else data.x_title,
             log_title(data.y_title) if ends.log_y else data.y_title,
@@ -608,10 +609,10 @@ def _draw(
     places: Sequence[float],
     names: Mapping[str, str],
     widths: Sequence[float] | None = None,
-) -> bool:
+) -> tuple[bool, bool]:
     """Draw the lines of a panel with these looks and widths in points, by default its own, in axes
     for these places that have so much room as a figure of this size in inches; return whether any
-    quartiles are seen.
+    quartiles are seen, and whether markers stand aside for these.
     """
     (scale_x, log_y, low, top, bottom), (width, height) = ends, size
     has_names = data.categories is not None
@@ -658,7 +659,7 @@ def _draw(
         wide = _is_spread(data) and not bands
         set_places(axes, places, whiskers.at, width, scale_x, wide=wide, zero=data.zero)
     draw_edge_marks(axes, endless, top, width, scale_x)
-    return has_seen(marks, marker, bands=bands)
+    return has_seen(marks, marker, bands=bands), whiskers.are_aside
 
 
 def _is_spread(data: AxisData) -> bool:
@@ -666,8 +667,10 @@ def _is_spread(data: AxisData) -> bool:
     return any(runs > 1 for line in data.lines for runs in line.runs)
 
 
-def _detail(data: AxisData, *, is_seen: bool) -> str:
-    """What the lines are, of how many values if all are of as many, and what arrows are."""
+def _detail(data: AxisData, marks: Sequence[tuple[bool, bool]]) -> str:
+    """What the lines are, of how many values if all are of as many, and what arrows are; of each
+    panel whether quartiles are seen, and whether markers stand aside.
+    """
     points, is_spread = [one for line in data.lines for one in line.points], _is_spread(data)
     if not any(math.isfinite(value) for point in points for value in point):
         why = "half or more of the runs did not finish (arrows)"
@@ -676,8 +679,10 @@ def _detail(data: AxisData, *, is_seen: bool) -> str:
     words = []
     if is_spread:
         counts = [runs for line in data.lines for runs in line.runs]
-        what = "medians and quartiles" if is_seen else "medians"
+        what = "medians and quartiles" if any(seen for seen, _ in marks) else "medians"
         words.append(over_words(what, counts, data.counted, data.pooled))
+    if any(are_aside for _, are_aside in marks):
+        words.append(ASIDE)
     if any(math.isinf(point.q3) for point in points):
         runs = "25 % of the runs or more" if is_spread else "runs"
         words.append(f"arrows: {runs} did not finish")

@@ -1,9 +1,9 @@
 """Where lines with whiskers stand: at their numbers, or a little aside if whiskers of theirs would
 cover each other.
 
-A line stands aside as a whole, with markers and whiskers, and everywhere as far: a whisker that
-left its marker would seem to be that of another line, and a line through points here and there
-would have jumps that are none.
+Markers stand aside with their whiskers, and everywhere as far: a whisker that left its marker would
+seem to be that of another line. The lines go through their values: on a steep part a line that
+stands aside looks like an effect. Lines that are the same as another stand where that does.
 """
 
 from __future__ import annotations
@@ -12,18 +12,24 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from midflight.plot.common.place_scale import PlaceScale
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+
 __all__ = [
+    "ASIDE",
     "Apart",
     "Whiskers",
     "beside",
     "dodge",
+    "draw_marked",
     "has_seen",
     "marker_high",
     "side_by_side_at_names",
@@ -36,7 +42,7 @@ _MARKER_PT, _AROUND_PT = 5.0, 80.0
 #: Lines whose whiskers would cover each other are so far apart, in points, ...
 _APART_PT = 4.0
 #: ... none farther than this from its number, with this more for each line after the second, ...
-_MOST_ASIDE_PT, _EACH_ASIDE_PT = 4.0, 1.0
+_MOST_ASIDE_PT, _EACH_ASIDE_PT = 4.0, 0.5
 #: ... and than this share of the way to the next number, or that one if they are many.
 _SHARE_OF_WAY, _SHARE_OF_MANY, _MANY = 1 / 8, 1 / 6, 5
 #: Half the width of the caps of whiskers, in points, and its share of the way to the next whisker.
@@ -57,10 +63,30 @@ class Apart(NamedTuple):
 
 
 class Whiskers(NamedTuple):
-    """The places of the values and whiskers of each line, and half the width of caps, in points."""
+    """The places of the markers and whiskers of each line, and half the width of caps, in points;
+    whether any stand aside of their numbers.
+    """
 
     at: Sequence[NDArray[np.float64]]
     cap_pt: float = _CAP_PT
+    are_aside: bool = False
+
+
+#: What a figure says where they do.
+ASIDE = "markers a little aside, so that whiskers do not cover each other"
+
+
+def draw_marked(
+    axes: Axes, x: NDArray[Any], at: NDArray[Any], y: NDArray[Any], **how: Any
+) -> list[Line2D]:
+    """Draw a line through its values at `x`, with its markers `at` places that may be aside; return
+    its parts, the first of which is that of a legend.
+    """
+    if np.array_equal(x, at):
+        return axes.plot(x, y, **how)
+    every = how.pop("markevery", 1)
+    line = axes.plot(x, y, **how, markevery=[])
+    return line + axes.plot(at, y, **{**how, "linestyle": "none", "label": "_"}, markevery=every)
 
 
 #: A number, and the ends of the whisker there.
@@ -116,8 +142,10 @@ def beside(lines: Sequence[Sequence[_Mark]], marker: float) -> list[float]:
     others are at the numbers. A whisker that is hidden by a marker, which is so high, covers none.
     """
     marks: defaultdict[float, list[tuple[float, float, int]]] = defaultdict(list)
+    first: dict[str, int] = {}
+    same = [first.setdefault(repr(line), number) for number, line in enumerate(lines)]
     for number, line in enumerate(lines):
-        for x, low, high in line:
+        for x, low, high in line if same[number] == number else ():
             # Not a number: there is no whisker.
             if high > low + marker or high == low == math.inf:
                 marks[x].append((low, high, number))
@@ -134,7 +162,7 @@ def beside(lines: Sequence[Sequence[_Mark]], marker: float) -> list[float]:
             top = max(top, high)
     order = {number: place for place, number in enumerate(sorted(aside))}
     middle = (len(aside) - 1) / 2
-    return [order[number] - middle if number in order else 0.0 for number in range(len(lines))]
+    return [order[number] - middle if number in order else 0.0 for number in same]
 
 
 def whiskers_of(
@@ -156,4 +184,4 @@ def whiskers_of(
         at = np.array([x for x, _, _ in line], dtype=np.float64)
         aside = 0.0 if bands else apart.step * steps_aside
         found.append(scale.moved(at, aside))
-    return Whiskers(found, apart.cap_pt)
+    return Whiskers(found, apart.cap_pt, apart.step > 0 and any(steps) and not bands)

@@ -11,6 +11,7 @@ import numpy as np
 
 from midflight.plot.common.coincide import marker_share
 from midflight.plot.common.style import Look
+from midflight.plot.results.dodge import draw_marked
 from midflight.plot.results.scales import open_edges
 from midflight.plot.results.spans import LEAST_FOR_BANDS, Span
 from midflight.results import Quartiles
@@ -102,21 +103,24 @@ def draw_medians(
     axes: Axes,
     line: Line,
     look: Look,
-    x: Any,
+    at: Any,
     number: int,
     *,
     joined: bool,
     width_pt: float = MEDIANS_PT,
 ) -> None:
-    """Draw the medians of one series with a line so wide.
+    """Draw the medians of one series with a line so wide, and its markers at these places.
 
     Between names there is nothing, so that a line over names is not `joined`.
     """
+    x = np.array(line.x, dtype=float) if joined else at
     size = 0.75 if len(x) >= LEAST_FOR_BANDS else 1.0
     every = _markers_every(axes, len(x))
     medians = np.array([point.median for point in line.points], dtype=float)
-    drawn = axes.plot(
+    drawn = draw_marked(
+        axes,
         x,
+        at,
         # A line ends where half of the runs or more did not finish.
         np.where(np.isfinite(medians), medians, np.nan),
         color=look.colour,

@@ -103,7 +103,7 @@ def _around(limits: Sequence[tuple[float, float]], scale: PlaceScale) -> tuple[f
 def panels_figure(
     data: Spread,
     draw: _Draw,
-    finish: Callable[[], None],
+    finish: Callable[[], str],
     seen: tuple[Sequence[float], Sequence[float]],
     scale: PlaceScale,
     *,
@@ -115,8 +115,9 @@ def panels_figure(
     own_y: bool = False,
 ) -> Figure:
     """Return the figure of panels, which have the same axes, or each its `own` one across, of this
-    scale, or up. `draw` draws one, `finish` what needs the ends of the axes of all; `seen` are the
-    places of what is drawn, across and up, `entries` those of the legend that are no lines.
+    scale, or up. `draw` draws one, `finish` what needs the ends of the axes of all, and returns
+    what is said of it; `seen` are the places of what is drawn, across and up, `entries` those of
+    the legend that are no lines.
     """
     # Each row has the values of the last column, if several have panels.
     in_row = len({one.of[-1] for one in data.panels}) if len(data.panels_by) > 1 else 0
@@ -133,14 +134,14 @@ def panels_figure(
             limits.append(axes.get_xlim())
         if data.kind != "cdf" and data.categories is None:
             grid.panels[0].set_xlim(_around(limits, scale))
-        finish()
+        more = finish()
         grid.finish(
             log_title(data.x_title) if scale.is_log else data.x_title,
             log_title(data.y_title) if log_y else data.y_title,
             data.lines_title,
             title=title,
             remark=data.remark,
-            detail=data.detail,
+            detail="; ".join(filter(None, (data.detail, more))),
             x_refused="the axis has names" if data.categories is not None else "",
             seen=seen,
             units=units_of(data),

@@ -6,7 +6,7 @@ The tables, axes and units are those of `midflight.plot.results.axis`.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -57,6 +57,7 @@ from midflight.plot.results.compared import (
     over_of,
     same_words,
 )
+from midflight.plot.results.dodge import ASIDE
 from midflight.plot.results.heatmaps import heatmap_of, heatmaps_figure
 from midflight.plot.results.line_names import one_line_name
 from midflight.plot.results.linked import usual_source
@@ -566,6 +567,7 @@ def spread_figure(
             found = draw_spread_intervals(axes, data, logs, (width, height), cut)
             are_changes = any(group.ends for group in data.groups)
             draw_endless(axes, found, width, logs.x, are_changes=are_changes)
+            detail = "; ".join(filter(None, (detail, _aside_words(found))))
         elif data.kind == "cdf":
             looks = [*zip(spread_looks(data), share_widths(len(data.groups)), strict=True)]
             draw_shares(axes, data, looks, _places(data)[0], is_log=logs.x.is_log)
@@ -591,6 +593,10 @@ def spread_figure(
             detail=detail,
         )
     return figure
+
+
+def _aside_words(drawn: Iterable[Endless]) -> str:
+    return ASIDE * any(one.is_aside for one in drawn)
 
 
 def _boxes_side_by_side(data: Spread) -> int:
@@ -670,10 +676,11 @@ def _panels_figure(
         each = zip(data.panels, shown, strict=True)
         wide = same_widths([widths_of_means(one, logs, cut, ends) for one, ends in each], LINE_PT)
 
-    def finish() -> None:
+    def finish() -> str:
         # The axes of values have their ends when all panels are drawn.
         for axes, some, width in endless:
             draw_endless(axes, some, width, logs.x, are_changes=are_changes)
+        return _aside_words(one for _, some, _ in endless for one in some)
 
     linear = [] if is_share or logs.y else map(ends_of, range(len(data.panels)))
     words = own_words([*linear]) if has_own else ""

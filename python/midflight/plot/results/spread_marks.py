@@ -28,6 +28,7 @@ from midflight.plot.results.compared import (
 )
 from midflight.plot.results.dodge import (
     Whiskers,
+    draw_marked,
     marker_high,
     side_by_side_at_names,
     whiskers_of,
@@ -90,7 +91,8 @@ _Ends: TypeAlias = tuple[float, float]
 
 class Endless(NamedTuple):
     """The places, the lower and the upper ends, and the look of a line's intervals, some of which
-    have no end, the marks of places without any value, and which intervals are pale.
+    have no end, the marks of places without any value, which intervals are pale, and whether these
+    places are aside of the numbers.
     """
 
     x: _Values
@@ -99,6 +101,7 @@ class Endless(NamedTuple):
     look: Look
     empty: Sequence[str]
     weak: NDArray[np.bool_]
+    is_aside: bool
 
 
 class Logs(NamedTuple):
@@ -399,7 +402,7 @@ def draw_spread_intervals(
         are_longest = np.isnan(mean) & data.is_time
         empty = group.empty or ["up" if one else "" for one in are_longest]
         weak = np.array(group.hints or [False] * len(mean), dtype=np.bool_)
-        endless.append(Endless(at, low, high, look, empty, weak))
+        endless.append(Endless(at, low, high, look, empty, weak, whiskers.are_aside))
         # An interval of what cannot be negative may reach below 0.
         # That of a comparison has the baseline at 0.
         has_negative |= bool((mean < 0).any() or group.ends)
@@ -412,16 +415,16 @@ def draw_spread_intervals(
         how |= {} if has_numbers else {"linestyle": "none"}
         # A line of means that leave out more and more runs would fall where times grow.
         alone = {**how, "linestyle": "none"}
-        drawn = axes.plot(
-            at, np.where(short | weak, np.nan, mean), label=group.named, zorder=4, **how
-        )
+        x = np.array(group.x, dtype=np.float64) if has_numbers else at
+        sure_mean = np.where(short | weak, np.nan, mean)
+        drawn = draw_marked(axes, x, at, sure_mean, label=group.named, zorder=4, **how)
         drawn += axes.plot(at[short], mean[short], zorder=4, **alone)
         if weak.any():
             # The parts of the line that lead to these points, and these.
             around = np.pad(weak, 1)
             leads = (weak | around[:-2] | around[2:]) & ~short
             faint: Any = {"zorder": 3, "alpha": _WEAK}
-            drawn += axes.plot(at, np.where(leads, mean, np.nan), **{**how, "marker": ""}, **faint)
+            drawn += axes.plot(x, np.where(leads, mean, np.nan), **{**how, "marker": ""}, **faint)
             drawn += axes.plot(at[weak], mean[weak], **alone, **faint)
         open_edges(axes, drawn)
         is_seen = short & np.isfinite(mean)
