@@ -31,6 +31,7 @@ from midflight.explain.events import (
 )
 from midflight.explain.playback import playback_stalls
 from midflight.explain.requests import lost_request, requests_of
+from midflight.explain.sender_waits import wait_at
 from midflight.explain.steps import MOST_COPIES, Sentence, Steps, Where
 from midflight.explain.waits import full_window, in_short, pauses, still_waiting
 from midflight.explain.words import clock, link_text, number, outage_text, row_text, when
@@ -245,19 +246,33 @@ def explain(
         steps = with_outages(steps, now)
         explanation = explained(history, row, why, steps)
         remark = ""
+        over_ns = ended_ns if ended_ns is not None else setup.end_ns
+        is_simulated = find is None and isinstance(setup, _core.Setup)
+        waits = wait_at(history, at_ns, over_ns) if is_simulated else None
+        if waits is not None:
+            texts = {(step.time_ns, step.text) for step in steps}
+            about = {step.row for step in steps} - {None}
+            new = (one for one in waits.steps if one[:2] not in texts and one[2] not in about)
+            steps = [*steps, *(Step(*one) for one in new)]
+            steps.sort(key=lambda step: -step.time_ns)
+            explanation = explained(history, row, why, steps)
         if why == NOTHING_NEAR and row.time_ns == history.opened_ns:
             explanation = replace(
                 explanation, why_chosen=f"the last event at or before {clock(at_ns)}"
             )
         elif why == NOTHING_NEAR:
             remark = f"Nothing notable happened just before {when(at_ns)}."
-            if said := limit_near(setup, history.flow, at_ns, ended_ns, scenario):
+            if waits is not None and waits.is_all:
+                remark = ""
+            elif said := limit_near(setup, history.flow, at_ns, ended_ns, scenario):
                 # Each of the routine steps before it tells less than that.
                 remark = f"{said} Nothing else notable happened just before {when(at_ns)}."
                 explanation = replace(explanation, steps=explanation.steps[:ROUTINE_STEPS])
         if find is None and (closed := closed_path(history, at_ns)):
             # What the sender does then has this reason.
             remark = f"{closed} {remark}".rstrip()
+        if waits is not None:
+            remark = f"{waits.text} {remark}".rstrip()
         return replace(explanation, ended_ns=ended_ns, remark=remark)
 
     return widening(look)

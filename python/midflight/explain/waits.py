@@ -9,6 +9,7 @@ from midflight.explain.events import SENT, History, Row, Stall
 from midflight.explain.words import link_text, number, outage_text, path_change_text, when
 
 __all__ = [
+    "TIMERS",
     "full_window",
     "in_short",
     "is_written_then",
@@ -16,6 +17,7 @@ __all__ = [
     "pauses",
     "rto_words",
     "still_waiting",
+    "why_long",
 ]
 
 #: A sample counts as that of a pause from this share of its length on.
@@ -27,7 +29,8 @@ _LEAST_REST = 0.1
 _TICK_SHARE = 1 / 8
 _TICK_NS = 8_000_000
 
-_TIMERS = {
+#: What a sender waits for, by the names of its timers.
+TIMERS = {
     "retransmission": "its retransmission timer",
     "loss probe": "the timer of its tail loss probe",
     "reordering": "RACK's reordering timer",
@@ -152,14 +155,14 @@ def in_short(history: History, stall: Stall, lost: str) -> str:
     def waited_ns(wake: Row) -> int:
         return wake.time_ns - max(wake.since_ns or 0, ready_ns)
 
-    wakes = [row for row in rows if row.event == "wake" and row.detail in _TIMERS]
+    wakes = [row for row in rows if row.event == "wake" and row.detail in TIMERS]
     wake = max((row for row in wakes if row.time_ns > ready_ns), key=waited_ns, default=None)
     if wake is not None and waited_ns(wake) > long:
         if lost and not words:
             words.append(lost)
-        text = f"the sender waited {number(waited_ns(wake) / 1e9)} s for {_TIMERS[wake.detail]}"
+        text = f"the sender waited {number(waited_ns(wake) / 1e9)} s for {TIMERS[wake.detail]}"
         words.append(f"then {text}" if words else text)
-        words[-1] += _why_long(history, wake.since_ns or 0, round(wake.value * 1e9), words)
+        words[-1] += why_long(history, wake.since_ns or 0, round(wake.value * 1e9), words)
     waiting = still_waiting(history, stall)
     silent_ns = 0 if waiting is None else stall.end_ns - max(waiting.since_ns, ready_ns)
     if waiting is not None and silent_ns > long:
@@ -167,11 +170,11 @@ def in_short(history: History, stall: Stall, lost: str) -> str:
             words.append(lost)
         text = f"nothing was sent for {number(silent_ns / 1e9)} s, until the run ended"
         words.append(f"{'then ' if words else ''}{text}: {waiting.text}")
-        words[-1] += _why_long(history, waiting.set_ns, waiting.rto_ns, words)
+        words[-1] += why_long(history, waiting.set_ns, waiting.rto_ns, words)
     return f"In short: {'; '.join(words)}." if words else ""
 
 
-def _why_long(history: History, since_ns: int, wait_ns: int, known: Sequence[str]) -> str:
+def why_long(history: History, since_ns: int, wait_ns: int, known: Sequence[str]) -> str:
     """Return why a timer was long, if a pause, which may be `known`, made it so; else ""."""
     found = long_sample(history, since_ns, wait_ns)
     if found is None:
