@@ -59,14 +59,14 @@ def comparison(endless: int, **other: Any) -> dict[str, list[Any]]:
     return {name: [row[name] for row in rows] for name in order}
 
 
-@pytest.mark.parametrize(("endless", "shown"), [(0, "ratio"), (1, "difference"), (2, "difference")])
-def test_changes_without_percentages_are_differences(endless: int, shown: str) -> None:
+@pytest.mark.parametrize(("endless", "shown"), [(0, "ratio"), (1, "ratio"), (2, "difference")])
+def test_changes_are_differences_where_half_have_no_percentage(endless: int, shown: str) -> None:
     found = paired_shown(comparison(endless))
     assert found is not None
     assert found.value == shown
     # An interval that reaches -100 % is one of a mean that may be 0.
     reaching = comparison(0)
-    reaching["ratio_low"][2] = -1.0
+    reaching["ratio_low"][1:3] = [-1.0, -1.0]
     found = paired_shown(reaching)
     assert found is not None
     assert found.value == "difference"
