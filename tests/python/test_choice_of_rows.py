@@ -16,6 +16,7 @@ from midflight.plot.results.choice import chosen_values
 from midflight.plot.results.maps import without_far
 from midflight.plot.results.median_panels import near_ends
 from midflight.plot.results.places import axis_places, change_unit, zero_name
+from midflight.plot.results.tables import FOLDER
 from midflight.sweep_results import have_no_percentage
 from midflight.sweep_words import Size
 
@@ -53,6 +54,16 @@ def test_one_option_keeps_several_values_or_a_range(swept: Path) -> None:
     # Texts with commas that are values themselves are these.
     columns = {"flows.a": ["{a, b}", "c"]}
     assert chosen_values(columns, {"flows.a": "{a, b}"}) == {"flows.a": ["{a, b}"]}
+
+
+def test_a_table_may_have_some_of_the_rows_of_a_sweep(swept: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    table = pandas.read_csv(swept / "flows.csv", keep_default_na=False)
+    table.attrs[FOLDER] = str(swept)
+    some = table[table[AT] != "0.1 s"]
+    assert chosen_values(some, {AT: "0.1s:0.3s"}) == {AT: ["0.2 s", "0.3 s"]}
+    assert chosen_values(some, None, {AT: "0.3s:0.5s"}) == {AT: ["0.2 s"]}
+    assert chosen_values(table, None, {"value": "freeze"}) == {"value": ["enhanced"]}
 
 
 def test_a_value_that_is_not_there_is_named(

@@ -538,8 +538,8 @@ def _check_are_apart(
         lines = " times ".join(named)
         raise refusal(
             f"lines for {lines} cannot be distinguished; a figure has up to {_MOST_APART}: keep "
-            f"some with --where {key}={values[0]}, once for each value, or give --by, which pools "
-            "what it does not name",
+            f"some with --where {key}={values[0]},{values[1]}, or give --by, which pools what it "
+            "does not name",
             name="--by",
             value=None,
             accepted=f"columns with up to {_MOST_APART} combinations of values",

@@ -5,11 +5,12 @@ command line and in Python: one value, several with commas between them, or a ra
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from midflight._core import MidflightError
 from midflight.plot.results.rows import kept_values, quantity, text_of
-from midflight.plot.results.tables import TableSource, columns_of, missing_column
+from midflight.plot.results.tables import TableSource, columns_of, missing_column, table_columns
 from midflight.refusal import refusal
 
 __all__ = ["chosen_values", "words_by_column"]
@@ -70,15 +71,19 @@ def _present(source: TableSource, key: str, baseline: str | None = None) -> list
     """The values of a column of a source, of an axis of a sweep in their order; none of a column
     that it lacks.
     """
-    from midflight.plot.results.linked import sweep_of
+    from midflight.plot.results.linked import axes_in, sweep_of
     from midflight.sweep_folder import read_definition
 
     folder = sweep_of(source)
     asked: Mapping[str, Any] = {} if folder is None else read_definition(folder)
     axes = asked.get("axes", {})
-    if key in axes:
-        return [*axes[key]]
-    if key == "value" and asked.get("compare") in axes:
+    # A table of results may have some of the rows.
+    is_table = folder is not None and not isinstance(source, str | Path)
+    columns = table_columns(source) if is_table else {}
+    there = axes_in(columns, axes) if is_table else axes
+    if key in there:
+        return [*there[key]]
+    if key == "value" and key not in columns and asked.get("compare") in axes:
         first, *_ = every = axes[asked["compare"]]
         return [one for one in every if one != (baseline or first)]
     try:
