@@ -368,7 +368,13 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
     from midflight.plot.results.axis import axis_data, axis_figure
     from midflight.plot.results.heatmaps import shared_layout
     from midflight.plot.results.median_panels import are_panels
-    from midflight.plot.results.paired import lacks_pairs, paired_maps, paired_shown, separated_axes
+    from midflight.plot.results.paired import (
+        are_legible,
+        lacks_pairs,
+        paired_maps,
+        paired_shown,
+        separated_axes,
+    )
     from midflight.plot.results.pooled import pooled_axes
     from midflight.plot.results.rows import measured_flows
     from midflight.plot.results.spread import spread_figure, spread_of
@@ -410,7 +416,11 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
     paired, mapped = paired_shown(compared_in_pairs), paired_maps(compared_in_pairs)
     if lacks_pairs(compared_in_pairs):
         paired = mapped = None
-    elif mapped is not None and mapped.y != "value" and not summary.has_intervals:
+    elif (
+        mapped is not None
+        and mapped.y != "value"
+        and not (summary.has_intervals and are_legible(compared_in_pairs))
+    ):
         # As the figure of `midflight plot`: the map has both axes.
         paired = None
     elif compared_in_pairs and paired is None and mapped is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import itertools
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from midflight.plot.common.line_looks import line_looks
 from midflight.plot.common.place_scale import LINEAR
 from midflight.plot.common.plain import control_of_question, usual_of_folder
 from midflight.plot.common.style import SERIES, looks_of
-from midflight.plot.results.paired import paired_of
+from midflight.plot.results.paired import are_legible, paired_of
 from midflight.plot.results.scales import place_limits
 from midflight.plot.usual import Shown
 
@@ -157,6 +158,50 @@ def test_without_intervals_the_changes_are_shown_over_axes(
         said = capsys.readouterr().err
         assert "--y duration_ns" in said
         assert "each pair" not in said
+
+
+@pytest.mark.parametrize(("half", "is_seen"), [(0.05, True), (2.0, False), (math.inf, False)])
+def test_changes_that_intervals_hide_are_maps(half: float, is_seen: bool) -> None:
+    changes = [-0.4, -0.3, -0.2, -0.1, 0.1, 0.2, 0.3, 9.0]
+    columns: dict[str, list[Any]] = {
+        "flow": ["download"] * 8,
+        "metric": ["duration_ns"] * 8,
+        "compared": [SCHEME] * 8,
+        "value": ["freeze"] * 8,
+        "baseline": ["sack"] * 8,
+        GAP: ["1s", "2s", "4s", "8s"] * 2,
+        "links.lte.rate": ["1 Mbit/s"] * 4 + ["2 Mbit/s"] * 4,
+        "pairs": [3] * 8,
+        "over": ["axes"] * 8,
+        "samples": [3] * 8,
+        "difference": [1e9 * one for one in changes],
+        "half_width": [1e9 * min(half, 9.0)] * 8,
+        "ratio": changes,
+        "ratio_low": [max(-0.99, one - half) for one in changes],
+        "ratio_high": [one + half for one in changes],
+    }
+    assert are_legible(columns) == is_seen
+
+
+def test_a_usual_figure_with_wide_intervals_is_a_map(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    axes = [f"{SCHEME}=sack,freeze", f"{GAP}=0.5s,1s,2s", f"{AT}=0.2s,0.25s"]
+    folder = swept(tmp_path / "out", *axes, "links.lte.rate=5 Mbit/s,10 Mbit/s")
+    file = folder / "comparison.csv"
+    rows = rows_of(file)
+    for row in rows:
+        row["ratio_low"], row["ratio_high"] = "-0.99", "9"
+        row["half_width"] = "9e12"
+    with file.open("w", newline="") as text:
+        table = csv.DictWriter(text, rows[0])
+        table.writeheader()
+        table.writerows(rows)
+    capsys.readouterr()
+    assert main(["plot", str(folder), "--out", str(tmp_path / "x.svg")]) == 0
+    said = capsys.readouterr().err
+    assert "--kind heatmap" in said
+    assert "--kind interval shows them" in said
 
 
 def test_a_comparison_lacks_samples_and_what_it_is_not_kept_by(paired: Path) -> None:
@@ -451,7 +496,7 @@ def test_many_changes_over_two_settings_have_panels(
     assert (head[0] == "links.lte.rate") == (panels > 1)
     said = " ".join(one.get_text() for each in axes for one in each.texts)
     said += " ".join(one.get_title(loc) for one in axes for loc in ("left", "right"))
-    assert "over 5 runs" in said
+    assert "over 5 runs" in " ".join(said.split())
     assert "arrows: intervals without an end" in said.replace("\n", " ")
     assert "Flow: dl" in said
     if panels == 1:

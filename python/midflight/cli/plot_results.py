@@ -205,6 +205,11 @@ def _plot_results(
                 "the changes have the unit of the measurement, not per cent, as the intervals of "
                 "most percentages have no ends or reach -100 %; --y ratio shows per cent"
             )
+        if kind == "heatmap" and is_usual and is_left_out(folder, asked_rows):
+            note(
+                "most intervals of the changes have no end or are wider than the changes are "
+                "apart; --kind interval shows them"
+            )
         if words := curve_words(samples):
             note(words)
     elif shown != asked or is_after:

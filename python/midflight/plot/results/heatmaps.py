@@ -290,7 +290,11 @@ def _one_map(
                     group.counts.append(counts_of(columns, found[0]))
                     is_none = has_unsure and is_unsure(columns, found[0], value)
                     group.unsure.append(is_none or is_small(columns, found[0]))
-                    group.from_zero.append(from_zero(columns, found[0], value))
+                    change = from_zero(columns, found[0], value)
+                    if is_none and change is not None and change[0]:
+                        # It may be none, so that it has the least colour of its direction.
+                        change = math.copysign(math.ulp(0.0), change[0]), f"({change[1]})"
+                    group.from_zero.append(change)
                     group.empty.append(empty_mark(columns, found[0]) if has_arrows else "")
         groups.append(group)
     # A cell of one run has its value.

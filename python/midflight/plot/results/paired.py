@@ -11,11 +11,20 @@ from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from midflight._core import MidflightError
 from midflight.listing import joined
 from midflight.plot.common.names import plural_name
 from midflight.plot.common.style import SERIES
-from midflight.plot.results.compared import is_number, is_same, usual_change, why_empty
+from midflight.plot.results.compared import (
+    ends_of,
+    has_ends,
+    is_number,
+    is_same,
+    usual_change,
+    why_empty,
+)
 from midflight.plot.results.median_panels import are_panels
 from midflight.plot.results.rows import (
     Choice,
@@ -46,6 +55,7 @@ from midflight.refusal import refusal
 
 __all__ = [
     "Paired",
+    "are_legible",
     "by_compared",
     "by_value",
     "check_comparison_axis",
@@ -71,6 +81,8 @@ __all__ = [
 _RATIO, _VALUE = "ratio", "value"
 #: Comparisons that lack half of their pairs are few up to this number, and to this share of all.
 _FEW, _FEW_SHARE = 2, 0.2
+#: The shares of changes below and up to the ends of most of them.
+_MOST_CHANGES = (0.1, 0.9)
 #: The columns by which the file of a comparison is known.
 _COLUMNS = ("flow", "metric", "compared", _VALUE, "baseline", *CHANGES)
 
@@ -332,8 +344,9 @@ def _of_file(
     if kind is None and (columns := _compared_rows(source, where)) is not None:
         if _shows_values(source, kind, asked, columns):
             return None
-        if not (_has_intervals(columns) or asked.x):
-            # Without intervals lines say no more than maps, which have both axes.
+        if not ((_has_intervals(columns) and are_legible(columns)) or asked.x):
+            # Without intervals lines say no more than maps, which have both axes, and beside wide
+            # ones they are not seen.
             found = paired_maps_of(source, asked, where, has_by=has_by)
             if found is not None and found[1].y != _VALUE:
                 return "heatmap", *found
@@ -713,6 +726,21 @@ def _has_changes(columns: Columns) -> bool:
     """Whether a comparison has what figures show, and any change."""
     needed = {*CHANGES, "samples", "metric", _VALUE, "flow"}
     return needed <= {*columns} and any(is_number(cell) for one in CHANGES for cell in columns[one])
+
+
+def are_legible(columns: Columns) -> bool:
+    """Whether the changes of a comparison are seen beside their intervals: more than half of these
+    have ends, and are not wider than most changes are apart.
+    """
+    value = usual_change(columns)
+    rows = [row for row, one in enumerate(columns[value]) if is_number(one)]
+    if not rows or not has_ends(columns, value):
+        return True
+    changes = np.array([float(columns[value][row]) for row in rows])
+    ends = np.array([ends_of(columns, row, value, 1.0) for row in rows])
+    widths = ends[~np.isnan(ends).any(axis=1)] @ np.array([-1.0, 1.0])
+    low, high = np.quantile(np.append(changes, 0.0), _MOST_CHANGES)
+    return bool(2 * (widths > high - low).sum() < max(1, widths.size))
 
 
 def _has_intervals(columns: Columns) -> bool:
