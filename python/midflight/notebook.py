@@ -230,7 +230,7 @@ def _first_figure(sweep: Sweep, folder: Path, summary: Summary) -> list[str]:
 def scenario_html(scenario: Scenario) -> str:
     """Return a scenario as a notebook shows it: its links, flows, and handoffs and changes."""
     from midflight.link_cells import link_cells
-    from midflight.run_report import event_cells, flow_settings
+    from midflight.scenario_cells import event_cells, flow_settings
 
     try:
         values = json.loads(scenario.plan().canonical)

@@ -19,9 +19,9 @@ from midflight.link_cells import link_cells
 from midflight.listing import joined, listed
 from midflight.refusal import names_arguments
 from midflight.report import check_page, data_url, environment
-from midflight.run_report import event_cells, flow_settings
 from midflight.run_tables import stacks_of
 from midflight.scenario import command_words, description_of_changed, has_quantity
+from midflight.scenario_cells import event_cells, flow_settings
 from midflight.simulated import runs_words, simulated_words, value_lines
 from midflight.sweep_effects import effect_cells, effect_notes
 from midflight.sweep_summary import Summary, check_by, check_has_measure

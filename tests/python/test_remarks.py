@@ -13,8 +13,9 @@ from midflight.cli import main
 from midflight.link_cells import link_cells, room_of, trace_words
 from midflight.recordings import event_lines
 from midflight.remark import remarks_of
-from midflight.run_report import flow_settings, report_html
+from midflight.run_report import report_html
 from midflight.scenario import Outcome, read_plan, title_of
+from midflight.scenario_cells import flow_settings
 
 RECORDED = """
 end = "100 s"
