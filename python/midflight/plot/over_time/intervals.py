@@ -30,9 +30,9 @@ __all__ = [
 ]
 
 #: A rate that changes so often follows a recording. An inch of a panel has no more than so many of
-#: its intervals: with one line, with two, and with more, which cover each other.
+#: its intervals: with one line, and with several, whose dashes need longer steps.
 _MANY_CHANGES = 20
-_MOST_PER_IN, _MOST_OF_TWO, _MOST_OF_SEVERAL = 150, 60, 22
+_MOST_PER_IN, _MOST_OF_SEVERAL = 150, 60
 #: Otherwise an inch has no more than so many.
 _PER_IN = 28
 #: A link that is in use for less than this share of a time has no say in how long they are.
@@ -85,7 +85,7 @@ def usual_intervals(
     window that is so many times shorter, for each of these times.
     """
     flows = [(run, flow) for run in runs for flow in run.flows]
-    most = width_in * (_MOST_PER_IN, _MOST_OF_TWO, _MOST_OF_SEVERAL)[min(len(flows), 3) - 1]
+    most = width_in * (_MOST_PER_IN if len(flows) == 1 else _MOST_OF_SEVERAL)
     seen = _Seen.of(runs, window)
     segments = sorted({one for run, flow in flows if (one := run.segments.get(flow.flow))})
     cycles = [cycle_of(flow) for run, flow in flows if run.workload_of(flow) == "web"]

@@ -43,8 +43,9 @@ __all__ = [
 
 #: Kinds of curves that extend from one instant to another.
 SPANS = ("stalls", "bars")
-#: If the ratio of times or windows is larger, the axis is logarithmic, and that of rates.
-_WIDE, _WIDE_RATES = 12, 8
+#: If the ratio of values is larger, the axis is logarithmic; rates of the path are low from this
+#: ratio on: flows that fill it are seen on a linear axis, and those that do not may be hidden.
+_WIDE, _LOW_RATES = 12, 8
 #: A rate that is so many times what the flows take is above the axis.
 _FAR = 2.5
 #: A rate below this share of the axis is hidden, if it is for this share of the time.
@@ -611,18 +612,35 @@ def within_scale(panel: Panel, yscale: str | None, top: float | None = None) -> 
 
 def _least_rate(panel: Panel) -> float | None:
     """Where the axis of rates begins that has to be logarithmic, as the path, or a sender, is for a
-    good part of the time far slower than at its best; none otherwise.
+    good part of the time slower than at its best, and it, or what a flow has of it, far slower;
+    none otherwise.
     """
     curves = panel.curves
+    steps = [one for one in curves if one.draw == "steps"]
     for one in (one for one in curves if (one.draw, one.quantity) == _OF_RATES[panel.kind]):
-        lasts, rates = np.diff(one.time_s), one.value[:-1]
-        there = (rates > 0) & (lasts > 0)
-        lasts, rates = lasts[there], rates[there]
-        if len(rates) and lasts[rates * _WIDE_RATES < rates.max()].sum() > 0.2 * lasts.sum():
+        time = np.unique(np.concatenate([one.time_s, *(line.time_s for line in steps)]))
+        time = time[(time >= one.time_s[0]) & (time <= one.time_s[-1])]
+        lasts, rates = np.diff(time), _held(one, time[:-1])
+        there = rates > 0
+        lasts, rates, time = lasts[there], rates[there], time[:-1][there]
+        if not len(rates):
+            continue
+        least = rates
+        for line in steps:
+            least = np.minimum(least, np.where((own := _held(line, time)) > 0, own, np.inf))
+        most = rates.max()
+        is_low = (rates * _LOW_RATES < most) & (least * _WIDE < most)
+        if lasts[is_low].sum() > 0.2 * lasts.sum():
             # The least throughput of each flow is seen, too.
-            steps = [one for one in curves if one.draw == "steps"]
             return min(float(rates.min()) / 10, _least_above_0(steps) / 1.3)
     return None
+
+
+def _held(line: Curve, time_s: Values) -> Values:
+    """The values of steps at some times; 0 before the first one."""
+    places = np.searchsorted(line.time_s, time_s, side="right")
+    found: Values = np.concatenate([[0.0], line.value])[places]
+    return found
 
 
 def _least_above_0(curves: Iterable[Curve]) -> float:
