@@ -63,16 +63,9 @@ def test_causes_of_losses_are_told_in_words() -> None:
     # Rows of several lines have their own numbers, in the same order.
     line = Curve("a", "steps", np.array([0.0, 9.0]), np.array([1.0, 2.0]), 0)
     both = [replace(one, look=0) for one in lost]
-    assert told(line, *both) == (
-        "lost: \u00d7 to a full queue + // on a link that is down",
-        False,
-        False,
-    )
-    assert told(line, *both, width=4.7) == (
-        "lost: to a full queue + on a link that is down",
-        False,
-        True,
-    )
+    # With marks these are in the legend, too.
+    assert told(line, *both) == ("", False, False)
+    assert told(line, *both, width=4.7) == ("lost: queue full + link down", False, True)
     assert told(line, *both, width=2.5) == ("", False, False)
     # In that order a row has a number of each.
     other = replace(lost[1], look=1)

@@ -73,6 +73,8 @@ _ALONE = 2.0
 _MARGIN = 1.08
 #: An axis reaches a longest time that is no more than so many times its end.
 _NEAR_PEAK = 1.15
+#: The largest queue is told if it is above so many times what is drawn of it.
+_NEARLY = 1.1
 #: What the longest time of a line is called in other panels than those of times.
 _MOST_OF = {"queue": "largest:"}
 #: What an arrowhead stands for.
@@ -268,17 +270,23 @@ def with_peaks(panel: Panel, repeated: Collection[str] = ()) -> Panel:
 
 
 def _peaks_above(panel: Panel, yscale: str | None) -> list[Peak]:
-    """The longest times of lines that are above the end of the axis: those are told. Queues that
-    are drawn as means are all told.
+    """The longest times of lines that are above the end of the axis: those are told. Queues
+    are all told if the means and maxima that are drawn hide one.
     """
     if panel.kind == "queue":
         # The mean of a full queue may be small, and that of any other line large.
-        shown = {one.label: one.value for one in panel.curves if one.draw == "queue"}
-        if all(one.value <= np.nanmax(shown[one.label], initial=0) for one in panel.peaks):
+        shown = {one.label: _seen_of_queue(one) for one in panel.curves if one.draw == "queue"}
+        if all(one.value <= _NEARLY * shown[one.label] for one in panel.peaks):
             return []
         return [*panel.peaks]
     end = end_of_axis(panel, yscale, 0.0)
     return [one for one in panel.peaks if one.value > end]
+
+
+def _seen_of_queue(line: Curve) -> float:
+    """The largest queue that a line shows, or the maxima that are drawn with it."""
+    each = [line.value] if line.most is None else [line.value, line.most]
+    return max(float(np.nanmax(one, initial=0.0)) for one in each)
 
 
 def _with_near_peaks(panel: Panel, most: float) -> float:

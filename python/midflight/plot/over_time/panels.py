@@ -27,14 +27,10 @@ from midflight.plot.common.style import (
     Size,
     captioned,
     check_format,
-    chosen_axes,
-    labelled,
     legend_place,
     size_in,
     style,
-    text_width,
     usually,
-    wrapped,
 )
 from midflight.plot.over_time.apart import line_by_line
 from midflight.plot.over_time.band import (
@@ -55,37 +51,29 @@ from midflight.plot.over_time.crowded import (
 from midflight.plot.over_time.curves import Curve, Panel, Peak
 from midflight.plot.over_time.ends import done_words
 from midflight.plot.over_time.followed import time_title
-from midflight.plot.over_time.history import NS_PER_S, RunSource, time_shown
-from midflight.plot.over_time.holes import Hole
+from midflight.plot.over_time.history import RunSource, time_shown
 from midflight.plot.over_time.link_rates import paths_of
 from midflight.plot.over_time.marks import EVENTS, PLAYBACK, STALL, TIMEOUTS, UNHEARD
+from midflight.plot.over_time.panel_heads import asked_top, head_of
 from midflight.plot.over_time.panel_scales import (
     SCALED,
     end_of_axis,
     least_of,
     mark_cut_lines,
-    off_scale,
-    peak_words,
     peaks_off,
     scale_of,
-    slow_links,
     with_one_scale,
     with_peaks,
     within_scale,
     without_lone_peaks,
 )
+from midflight.plot.over_time.path_marks import draw_path, edges_of, holes_of
 from midflight.plot.over_time.queues import without_hidden
 from midflight.plot.over_time.room import (
     HEAD,
-    MOST_MARKS,
     NO_ROWS,
-    WITHOUT,
     Room,
-    draw_holes,
-    draw_outages,
-    is_narrow,
     seen_holes,
-    shade_spans,
     show_time,
     unseen_holes,
 )
@@ -105,7 +93,6 @@ from midflight.plot.over_time.strokes import (
     draw_row_names,
     draw_whole_markers,
     is_stroked,
-    larger_words,
     line_sample,
     row_height,
     rows_of,
@@ -122,7 +109,6 @@ from midflight.plot.over_time.together import (
 )
 from midflight.plot.over_time.watched import (
     OVER_TIME,
-    Stretch,
     WatchedRun,
     list_kinds,
     longest,
@@ -161,9 +147,6 @@ _ROWS_ONCE: Sequence[tuple[Sequence[str], Sequence[str]]] = (
     ((PLAYBACK,), ("buffer", "bitrate")),
     ((EVENTS["request_timeout"].label, UNHEARD), ("buffer", "bitrate", "throughput")),
 )
-#: Times without a link, where they differ between the lines: width in points, and words if some
-#: are outages.
-_GAP_PT, _GAP = 3.6, "no link or outage"
 #: The room for the number of a tick at the end of the values, below rows of marks.
 _ABOVE_TICK_PT = 4.5
 
@@ -357,16 +340,6 @@ def panel_rows(panels: Sequence[Panel]) -> Iterable[Sequence[object]]:
                     yield (*words, row[0], "", "", "", "")
 
 
-def _edges(runs: Sequence[WatchedRun], room: Room) -> tuple[float, ...]:
-    """The instants, in seconds, at which what is widened to be seen ends: those at which the path
-    changes, but not the ends of gaps that are widened themselves.
-    """
-    found: set[float] = set()
-    for run in runs:
-        found |= {*run.cuts} - {gap[1] for gap in run.gaps if is_narrow(gap, room)}
-    return tuple(sorted(found))
-
-
 def path_rows(
     runs: Sequence[WatchedRun], window: tuple[float, float], size: Size | None = None
 ) -> Iterator[Sequence[object]]:
@@ -375,7 +348,7 @@ def path_rows(
     """
     width, _ = size_in(size, (PAGE_IN, 1.0))
     room = Room(max(0.5, width - 0.65), window)
-    holes = _holes(runs)
+    holes = holes_of(runs)
     for link in dict.fromkeys(link for link, _ in holes):
         for a, b in seen_holes([hole for of, hole in holes if of == link], room):
             yield ("path", "s", NO_ROWS, "", "", link, a, b - a, a, b, "")
@@ -413,7 +386,8 @@ def _figure(
     band_in = has_band * band_height(len(each))
     # Of a panel without values stands above the others why there are none.
     lacks = [f"not drawn: {why}" for panel in panels if not panel.curves for why in panel.lacks]
-    if any(run.holes for run in runs) and not _holes(runs):
+    holes = holes_of(runs)
+    if any(run.holes for run in runs) and not holes:
         lacks.append("times without rows are not hatched, as they differ between the runs")
     if company := in_common(runs):
         lacks.append("; ".join(company))
@@ -438,8 +412,8 @@ def _figure(
     shared |= dict.fromkeys(with_one_scale(panels, _scale), "log")
     width, _ = size_in(size, (PAGE_IN, 1.0))
     room = Room(max(0.5, width - 0.65), window)
-    room = replace(room, edges=_edges(runs, room))
-    if count_of_holes := unseen_holes([hole for _, hole in _holes(runs)], room):
+    room = replace(room, edges=edges_of(runs, room))
+    if count_of_holes := unseen_holes([hole for _, hole in holes], room):
         lacks.append(f"{count_of_holes} short times without rows are not hatched")
     panels = [
         one
@@ -472,7 +446,7 @@ def _figure(
         has_gaps = len(each) > 1 and (count <= MOST_ROWS or panel.are_marks_asked)
         with_gaps = [run for run in each if has_gaps and run.labels[0] not in same]
         rows_in.append(_rows_of(panel, with_gaps, looks))
-        top = _asked_top(panel) or end_of_axis(panel, _scale(panel), 0.0)
+        top = asked_top(panel) or end_of_axis(panel, _scale(panel), 0.0)
         off.append(peaks_off(panel, top, room))
         tops.append(top)
         # What is true of panels with one axis is said above the first.
@@ -484,7 +458,7 @@ def _figure(
             "is_next": is_next,
         }
         causes = Causes() if is_next else causes_of_losses(panel, rows_in[-1], width)
-        head, is_told = _head(panel, room, _scale(panel), stretches, causes=causes, **own)
+        head, is_told = head_of(panel, room, _scale(panel), stretches, causes=causes, **own)
         heads.append(head)
         told.append(is_told and causes.has_numbers)
     written = sum(len(one.splitlines()) for one in heads)
@@ -519,7 +493,7 @@ def _figure(
         # The scale is that of all values.
         cut_at = [top if peaks else 0.0 for top, peaks in zip(tops, off, strict=True)]
         parts = [
-            replace(one, curves=within_scale(one, _scale(panel), _asked_top(panel)))
+            replace(one, curves=within_scale(one, _scale(panel), asked_top(panel)))
             for panel, one in zip(panels, map(without_lone_peaks, panels, cut_at), strict=True)
         ]
         widths = widths_of(
@@ -554,18 +528,8 @@ def _figure(
                 )
                 how_line: Any = {"several": several, "marked": marked}
                 draw_curve(axes, one, room, number, stroke, **how_line)
-            if len(each) > 1:
-                mine = {one.label for one in panel.curves}
-                _draw_gaps(
-                    axes,
-                    [run for run in each if not panel.line or {*run.labels} & mine],
-                    room,
-                    rows,
-                )
-            else:
-                _outages(axes, stretches, room)
-                draw_outages(axes, longest(runs).moments.outages, room)
-            draw_holes(axes, [hole for _, hole in _holes(runs)], room)
+            mine = {one.label for one in panel.curves} if panel.line else names
+            draw_path(axes, each, mine, room, rows, holes)
             if rows:
                 draw_row_names(axes, panel, rows, are_told=are_told)
             axes.set_ylabel(panel.what)
@@ -674,47 +638,6 @@ def _names_of_queues(
     return found
 
 
-def _holes(runs: Sequence[WatchedRun]) -> Sequence[tuple[str, Hole]]:
-    """The times without rows of the links in use, if they are the same in all runs as long as these
-    last; runs that are drawn over each other may follow different parts of a recording.
-    """
-    until = min(run.end_ns for run in runs)
-    each = [[(a, min(b, until)) for _, (a, b, _) in run.holes if a < until] for run in runs]
-    return longest(runs).holes if all(one == each[0] for one in each) else []
-
-
-def _draw_gaps(
-    axes: Axes, runs: Sequence[WatchedRun], room: Room, rows: Mapping[int, float]
-) -> None:
-    """Draw the times of each run without a link or in an outage in the row of its line, and when it
-    begins to use a link as a line of its colour.
-    """
-    start, end = room.window
-    label = _GAP if any(run.moments.outages for run in runs) else WITHOUT
-    width = min(_GAP_PT, 0.6 * row_height(len(rows)) * PANEL_IN * 0.8 * 72)
-    for run in runs:
-        spans = [(max(a, start), min(b, end)) for a, b in run.gaps if b > start and a < end]
-        look = look_of(run.looks[0])
-        # Without gaps a run may have no row, and of many lines none has one.
-        if spans and run.looks[0] in rows:
-            axes.plot([], [], color="0.5", linewidth=_GAP_PT, alpha=0.5, label=label)
-            axes.hlines(
-                [rows[run.looks[0]]] * len(spans),
-                [a for a, _ in spans],
-                [b for _, b in spans],
-                transform=axes.get_xaxis_transform(),
-                colors=look.colour,
-                linewidth=width,
-                alpha=0.3,
-                zorder=5.5,
-            )
-        makes = [one.from_ns / NS_PER_S for one in run.stretches[1:] if one.link]
-        if len(makes) <= MOST_MARKS / len(runs):
-            how: Any = {"linewidth": 0.6, "linestyle": (0, (4, 2)), "alpha": 0.6, "zorder": 1.5}
-            for at in (at for at in makes if start < at < end):
-                axes.axvline(at, color=look.colour, **how)
-
-
 def _rows_of(panel: Panel, gaps: Sequence[WatchedRun], looks: Sequence[int]) -> dict[int, float]:
     """The rows of marks of a panel. Panels of the lines of one have a row each if one of them does:
     they have the same axis.
@@ -727,51 +650,6 @@ def _rows_of(panel: Panel, gaps: Sequence[WatchedRun], looks: Sequence[int]) -> 
     return {first: 1 - row_height(1, panel.high) / 2}
 
 
-def _head(
-    panel: Panel,
-    room: Room,
-    yscale: str | None,
-    stretches: Sequence[Stretch],
-    *,
-    others: Sequence[str],
-    off: Sequence[Peak],
-    causes: Causes,
-    spurious: str,
-    is_next: bool,
-) -> tuple[str, bool]:
-    """The text above a panel: the lines of this and other panels without values, then the meaning
-    of its values, spurious timeouts, what is above the axis, links that are too slow for it, and
-    causes of losses and what larger marks are if there is room; whether it has these causes.
-    """
-    is_log = least_of(panel, yscale) is not None
-    above = "" if is_log or is_next else off_scale(panel, _asked_top(panel))
-    # Its axis names the panel.
-    lacks = (one.removeprefix(f"{panel.kind}: ") for one in panel.lacks)
-    detail = labelled(panel.detail)
-    slow = "" if is_next else labelled(slow_links(panel, yscale, stretches, _asked_top(panel)))
-    own = "; ".join(
-        filter(None, (detail, labelled(spurious), peak_words(panel, yscale, off), above, slow))
-    )
-    width_pt = (room.width_in - 0.35) * 72 - text_width(panel.line, SMALL_PT)
-    with_causes = "; ".join(filter(None, (own, causes.words)))
-    has_room = causes.is_needed or text_width(with_causes, SMALL_PT) <= width_pt
-    is_told = bool(captioned(causes.words)) and has_room
-    own = with_causes if is_told else own
-    with_sizes = "; ".join(filter(None, (own, larger_words(panel))))
-    if not is_next and text_width(with_sizes, SMALL_PT) <= width_pt:
-        own = with_sizes
-    lines = [captioned(one) for one in (*map(labelled, (*others, *lacks)), own)]
-    return "\n".join(wrapped(one, SMALL_PT, width_pt) for one in lines if one), is_told
-
-
-def _asked_top(panel: Panel) -> float | None:
-    """Where `--ylim` ends the axis of values of a panel."""
-    choice = chosen_axes()
-    ends = {} if choice is None else choice.ylim
-    asked = ends.get(panel.kind, ends.get(""))
-    return None if asked is None else asked[1]
-
-
 def _share_above(axes: Axes, panel: Panel, rows: Mapping[int, float], panel_pt: float) -> float:
     """The share of the height of a panel, which is so many points, above its values. The number of
     a tick at their end, as one that is asked for may have, must not touch that of a row.
@@ -781,18 +659,6 @@ def _share_above(axes: Axes, panel: Panel, rows: Mapping[int, float], panel_pt: 
         return 0.0
     above = share_above(rows)
     lacks = _ABOVE_TICK_PT
-    if _asked_top(panel) is None:
+    if asked_top(panel) is None:
         lacks -= below_end(axes, above) * panel_pt
     return above + max(0.0, lacks) / panel_pt
-
-
-def _outages(axes: Axes, stretches: Sequence[Stretch], room: Room) -> None:
-    """Shade the times without a link, and mark handoffs quietly while there are few."""
-    if len(stretches) > MOST_MARKS:
-        return
-    gaps = [(one.from_ns / NS_PER_S, one.until_ns / NS_PER_S) for one in stretches if not one.link]
-    shade_spans(axes, gaps, WITHOUT, room, is_named=False)
-    for one in stretches[1:]:
-        at = one.from_ns / NS_PER_S
-        if one.link and room.window[0] < at < room.window[1]:
-            axes.axvline(at, color="0.6", linewidth=0.6, linestyle=(0, (4, 2)), zorder=1.5)

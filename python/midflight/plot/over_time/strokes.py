@@ -393,8 +393,8 @@ class Causes(NamedTuple):
 
 def causes_of_losses(panel: Panel, rows: Collection[int], width_in: float) -> Causes:
     """What to say above a panel if the marks of a row are losses of several causes: of a single
-    line with their numbers. The rows of several lines have their own, whose order and marks the
-    words explain.
+    line with their numbers. The rows of several lines have their own; if these are without marks,
+    which the legend explains, the words tell their order.
     """
     lost = [
         one for one in panel.curves if one.in_row and one.draw in GROUPS["losses"] and one.events
@@ -411,14 +411,11 @@ def causes_of_losses(panel: Panel, rows: Collection[int], width_in: float) -> Ca
         first, *rest = (f"{count:,} lost {EVENTS[draw].cause}" for count, draw in numbered)
         words = ", ".join([first, *(one.replace(" lost", "") for one in rest)])
         return Causes(words, True, is_needed=not has_marks)
-    if not any(" + " in one and one.endswith(" lost") for one in texts):
+    if has_marks or not any(" + " in one and one.endswith(" lost") for one in texts):
+        # The legend explains the marks.
         return Causes()
-    signs = [EVENTS[draw].sign if has_marks else "" for draw in found]
-    # Some of them are words.
-    signs = ["" if one.isalpha() else one for one in signs]
-    each = zip(signs, found, strict=True)
-    words = " + ".join(f"{sign} {EVENTS[draw].cause}".strip() for sign, draw in each)
-    return Causes(f"lost: {words}", is_needed=not has_marks)
+    words = " + ".join(EVENTS[draw].label.removeprefix("lost").lstrip(": ") for draw in found)
+    return Causes(f"lost: {words}", is_needed=True)
 
 
 def clear_of_counts(axes: Axes) -> None:
