@@ -132,7 +132,7 @@ def test_the_legend_says_when_each_flow_is_done() -> None:
     window, panels = shown_panels(runs, ["cwnd"])
     told = legend_of(over_time_figure(runs, panels, window))
     ends = {run.scheme: run.flows[0].end_ns / 1e9 for run in runs}
-    assert told[:3] == [
+    assert [one for one in told if "done at" in one] == [
         f"sack (CUBIC), done at {ends['sack']:.3g} s",
         f"enhanced, done at {ends['enhanced']:.3g} s",
         f"freeze, done at {ends['freeze']:.3g} s",

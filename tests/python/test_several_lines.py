@@ -63,7 +63,7 @@ def test_schemes_replace_those_of_every_named_flow(tmp_path: Path) -> None:
     )
     expected = {f"{flow}, {scheme}" for flow in "ab" for scheme in schemes}
     rows = [one for one in rows_of(table) if one["kind"] == "throughput" and one["flow"]]
-    marks = {"timeout", "spurious timeout", STALL}
+    marks = {"timeout", "spurious timeout", "timeout undone", STALL}
     rows = [one for one in rows if one["line"] not in marks]
     assert {one["line"] for one in rows} == expected
     assert all(one["line"] == f"{one['flow']}, {one['scheme']}" for one in rows)
@@ -394,7 +394,8 @@ def test_runs_of_an_axis_share_a_figure(tmp_path: Path, capsys: pytest.CaptureFi
     words += ["--axis", "handoffs.0.gap=0.5s,2s", "--out", str(tmp_path / "gaps.svg")]
     assert main(words) == 0
     rows = rows_of(table)
-    assert {one["line"] for one in rows if one["kind"] == "cwnd"} == {"0.5 s", "2 s", "timeout"}
+    lines = {one["line"] for one in rows if one["kind"] == "cwnd"}
+    assert lines == {"0.5 s", "2 s", "timeout", "timeout undone"}
     timeouts = Counter(one["scheme"] for one in rows if one["line"] == "timeout")
     assert timeouts["0.5 s"] < timeouts["2 s"]
     drawn = (tmp_path / "gaps.svg").read_text()
@@ -564,11 +565,11 @@ def test_each_panel_has_ends_of_its_own(tmp_path: Path, capsys: pytest.CaptureFi
 
 def test_marks_can_be_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     kinds = ["queue", "cwnd", "sequence"]
-    everything = {"retransmissions", "full", "timeout"}
+    everything = {"retransmissions", "full", "timeout", "undone"}
     for marks, expected in (
         (None, everything),
         (["losses"], {"full"}),
-        (["timeouts", "retransmissions"], {"retransmissions", "timeout"}),
+        (["timeouts", "retransmissions"], {"retransmissions", "timeout", "undone"}),
         ([], set()),
         (["none"], set()),
     ):
