@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
@@ -12,6 +14,7 @@ from midflight.plot.over_time.marks import EVENTS, UNHEARD
 from midflight.plot.over_time.panels import shown_panels
 from midflight.plot.over_time.requests import lost_requests
 from midflight.plot.over_time.watched import watch
+from midflight.plot.page.data import _application, packed
 from midflight.plot.page.html import page_html
 
 LOST = {"handoffs.0.at": "28 s"}
@@ -90,3 +93,21 @@ def test_pages_have_both(video: Scenario) -> None:
     assert '"request_timeout":"' in html
     assert '"unheard":[[285' in html
     assert '"undone":"' in page_html("video-tunnel")
+
+
+def test_a_page_has_the_timeouts_of_all_connections_at_its_objects() -> None:
+    sets = {"handoffs.0.at": "0.17 s", "handoffs.0.gap": "1 s"}
+    sets |= {"flows.page.set.web_connections": "3"}
+    (run,) = watch(Scenario.read("web-page", sets=sets), kinds=["objects"])
+    (flow,) = run.flows
+    found = _application(run, flow, 1)["objects"]["events"]
+    shown = {kind: len(base64.b64decode(times)) for kind, times in found.items()}
+    assert shown["request_timeout"] == _packed_size(
+        [one.times("rto") for one in run.requests(flow)]
+    )
+    first = [one.times("rto") for one in run.requests(flow)[:1]]
+    assert shown["request_timeout"] > _packed_size(first)
+
+
+def _packed_size(times: list[np.ndarray]) -> int:
+    return len(base64.b64decode(packed(np.sort(np.concatenate(times)))))

@@ -28,7 +28,12 @@ const runs = data.runs.map((raw, number) => {
     const { made, took, late, lost, deadline } = raw.frames;
     run.frames = { made: unpack(made), took: new Float32Array(bytes(took).buffer), late: unpack(late), lost: unpack(lost), deadline };
   }
-  if (raw.objects) run.objects = { number: unpack(raw.objects.number), begin: unpack(raw.objects.begin), end: unpack(raw.objects.end) };
+  const begins = spans => Float64Array.from(spans, one => one[0]);
+  if (raw.objects) {
+    const { number, begin, end, events, unheard } = raw.objects;
+    run.objects = { number: unpack(number), begin: unpack(begin), end: unpack(end), lasting: { unheard } };
+    run.objects.events = { ...Object.fromEntries(Object.entries(events).map(([kind, times]) => [kind, unpack(times)])), unheard: begins(unheard) };
+  }
   run.unsure = new Set(unpack(raw.unsure));
   run.flight = raw.flight ? steps(raw.flight) : flight(run);
   // The highest number acknowledged so far, in which the time of a segment's ACK is found.
@@ -52,7 +57,7 @@ const runs = data.runs.map((raw, number) => {
   run.silent = raw.silent;
   run.lasting = { stalled: raw.silent, unheard: raw.unheard };
   Object.assign(run.events, { timeout: timeouts(false), spurious: timeouts(true) });
-  for (const kind of Events.LASTING) run.events[kind] = Float64Array.from(run.lasting[kind], one => one[0]);
+  for (const kind of Events.LASTING) run.events[kind] = begins(run.lasting[kind]);
   return run;
 });
 const queues = data.queues.map(({ path, line, label, look, packets, least, most, every, used }) => {
@@ -407,7 +412,7 @@ function placeOf(thing) {
   if (kind === "ackLost") return [X(run.ackLost[i][0]), Y(run.ackLost[i][1])];
   if (kind === "order") return [X(run.orders[i][0]), orderY(run)];
   if (kind === "marked") return [X(run.marked.t[i]), Y(run.marked.v[i])];
-  if (kind === "event") return [X(run.events[thing.of][i]), thing.y];
+  if (kind === "event") return [X(thing.told.events[thing.of][i]), thing.y];
   if (OF_PANELS.has(kind)) return Below.placeOf(thing);
   return [X(moments()[i].time), area.top + 8];
 }
@@ -416,8 +421,8 @@ function describe(thing) {
   const { run, kind, i } = thing;
   if (OF_PANELS.has(kind)) return Panels.describe(thing);
   if (kind === "handover" || kind === "link") return Band.describe(thing);
-  if (kind === "event" && Events.LASTING.includes(thing.of)) return [`${words[thing.of]} ${Data.aside(run.label)}`, ...run.lasting[thing.of][i].map((time, end) => `${end ? "until" : "from"} ${seconds(time)}`)];
-  if (kind === "event") return [`${words[thing.of]} ${Data.aside(run.label)}`, `at ${seconds(run.events[thing.of][i])}`, ...Below.values(run.events[thing.of][i])];
+  if (kind === "event" && Events.LASTING.includes(thing.of)) return [`${words[thing.of]} ${Data.aside(run.label)}`, ...thing.told.lasting[thing.of][i].map((time, end) => `${end ? "until" : "from"} ${seconds(time)}`)];
+  if (kind === "event") return [`${words[thing.of]} ${Data.aside(run.label)}`, `at ${seconds(thing.told.events[thing.of][i])}`, ...Below.values(thing.told.events[thing.of][i])];
   if (kind === "marked") return [`Segment ${run.marked.v[i]}, ${words.marked} ${Data.aside(run.label)}`, `at ${seconds(run.marked.t[i])}`];
   if (kind === "value") return [`At ${seconds(thing.time)}`, ...Below.values(thing.time)];
   if (kind === "moment") {

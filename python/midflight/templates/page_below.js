@@ -90,7 +90,7 @@ function changeAxis() {
 
 /** The rows of marks of a panel: the height of each and from where on they are, and the height that the lines have. */
 function eventRows(panel) {
-  const { y2, h2 } = panel.area, rows = Events.rows(panel.withIt(), KINDS[panel.kind].rows || [], panel.rowOrder);
+  const { y2, h2 } = panel.area, rows = Events.rows(panel.withIt(), KINDS[panel.kind].rows || [], panel.rowOrder, KINDS[panel.kind].toldBy);
   const offset = rows.length ? Path.heightOfBars(panel.shown()) : 0, row = Events.heightOf(rows, h2);
   return { rows, row, top: y2 + offset, height: h2 - offset - row * rows.length };
 }

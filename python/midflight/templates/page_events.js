@@ -18,22 +18,22 @@ const HIGHEST = 14, SHARE = .34;
 const LEAST_APART = 3;
 /**
  * The rows of marks above the lines of a panel: of several runs one for each, of a single one as `order` says, which has a row for
- * each kind of event.
+ * each kind of event. `toldBy` is what has the events of a run.
  */
-function rows(runs, kinds, order) {
-  const there = run => kinds.filter(kind => (run.events[kind] || []).length);
-  if (runs.length > 1) return runs.map(run => ({ run, kinds: there(run) })).filter(row => row.kinds.length);
+function rows(runs, kinds, order, toldBy = run => run) {
+  const there = run => kinds.filter(kind => (toldBy(run).events[kind] || []).length);
+  if (runs.length > 1) return runs.map(run => ({ run, told: toldBy(run), kinds: there(run) })).filter(row => row.kinds.length);
   const found = new Map();
   for (const run of runs) for (const kind of there(run)) found.set(order[kind], [...(found.get(order[kind]) || []), kind]);
-  return [...found].sort(([a], [b]) => a - b).map(([, those]) => ({ run: runs[0], kinds: those }));
+  return [...found].sort(([a], [b]) => a - b).map(([, those]) => ({ run: runs[0], told: toldBy(runs[0]), kinds: those }));
 }
 const heightOf = (rows, height) => rows.length ? Math.min(HIGHEST, SHARE * height / rows.length) : 0;
 
 /** Draws times in which nothing, or no request, arrives, as lines with ends. */
-function spans(at, run, kind, y) {
+function spans(at, told, kind, y) {
   const { g, X, view } = at;
   g.lineWidth = 1; g.beginPath();
-  for (const [from, until] of run.lasting[kind]) {
+  for (const [from, until] of told.lasting[kind]) {
     if (until < view.t0 || from > view.t1) continue;
     g.setLineDash(kind === "unheard" ? [4, 2.5] : []);
     g.moveTo(X(from), y); g.lineTo(X(until), y); g.stroke(); g.setLineDash([]); g.beginPath();
@@ -45,11 +45,11 @@ function spans(at, run, kind, y) {
 /** Draws rows of these heights from `top` on; marks that cover each other once. */
 function draw(at, rows, top, height) {
   const { g, X, view, css } = at, size = Math.min(3.6, .36 * height);
-  rows.forEach(({ run, kinds }, place) => {
+  rows.forEach(({ run, told, kinds }, place) => {
     g.strokeStyle = at.colour(run); g.lineWidth = 1.4;
     for (const kind of kinds) {
-      if (LASTING.includes(kind)) { spans(at, run, kind, top + height * (place + .5)); continue; }
-      const times = run.events[kind], to = at.upper(times, view.t1);
+      if (LASTING.includes(kind)) { spans(at, told, kind, top + height * (place + .5)); continue; }
+      const times = told.events[kind], to = at.upper(times, view.t1);
       g.fillStyle = kind === "spurious" ? css.back : at.colour(run);
       g.beginPath();
       let last = -Infinity;
@@ -66,21 +66,21 @@ function draw(at, rows, top, height) {
 /** The mark nearest to a point in such rows, no further than `least`. */
 function near(at, rows, top, height, x, y, least) {
   let best = null;
-  rows.forEach(({ run, kinds }, place) => {
+  rows.forEach(({ run, told, kinds }, place) => {
     const dy = top + height * (place + .5) - y;
     for (const of of kinds) {
       if (LASTING.includes(of)) {
-        run.lasting[of].forEach(([from, until], i) => {
+        told.lasting[of].forEach(([from, until], i) => {
           const far = Math.hypot(Math.max(0, at.X(from) - x, x - at.X(until)), dy);
           // A timeout in it is nearer.
-          if (far + 2 < least) { least = far + 2; best = { run, kind: "event", of, i, y: dy + y, below: true }; }
+          if (far + 2 < least) { least = far + 2; best = { run, told, kind: "event", of, i, y: dy + y, below: true }; }
         });
         continue;
       }
-      const times = run.events[of], after = at.lower(times, at.view.t0 + (x - at.area.left) / at.area.w * (at.view.t1 - at.view.t0));
+      const times = told.events[of], after = at.lower(times, at.view.t0 + (x - at.area.left) / at.area.w * (at.view.t1 - at.view.t0));
       for (const i of [after - 1, after]) {
         const far = i >= 0 && i < times.length ? Math.hypot(at.X(times[i]) - x, dy) : Infinity;
-        if (far < least) { least = far; best = { run, kind: "event", of, i, y: dy + y, below: true }; }
+        if (far < least) { least = far; best = { run, told, kind: "event", of, i, y: dy + y, below: true }; }
       }
     }
   });

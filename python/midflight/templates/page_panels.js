@@ -110,6 +110,8 @@ const KINDS = {
   },
   objects: {
     has: run => Boolean(run.objects), rows: [...Events.AT_TIMEOUTS, ...Events.OF_REQUESTS],
+    // Those of all connections of the page.
+    toldBy: run => run.objects,
     axis(at, runs) {
       // Those that are seen.
       const { t0, t1 } = at.view, isSeen = ({ begin, end }, i) => begin[i] <= t1 && (end[i] < 0 || end[i] >= t0);
@@ -253,7 +255,7 @@ function legend(runs, panels, { icon, shape, of, differ, hasBars, words }) {
   const below = panels.flatMap(({ name, own, alone, has, marks }) => [...(name ? [`<i>${escaped(name)}:</i>`] : []),
     ...own.map(([picture, text]) => `<span>${picture}${escaped(text)}</span>`),
     ...spans(marks.map(([mark, text, there]) => [mark, text.replace("{of}", of && ` (${of})`), !there || some(run => has(run) && there(run, alone))]))]);
-  const events = [...new Set(panels.flatMap(({ rows, told }) => rows || told || []))].map(one => [one, words[one], some(run => (run.events[one] || []).length)]);
+  const events = [...new Set(panels.flatMap(({ rows, told }) => rows || told || []))].map(one => [one, words[one], some(run => [run, run.objects].some(told => told && (told.events[one] || []).length))]);
   const ends = spans([...events, ["flag", "order of a policy", some(run => run.orders.length)]]);
   if (ends.length && panels.length > 1) ends.unshift("<i>marks:</i>");
   return `<div><b>Above</b>${spans(above).join("")}</div><div><b>Below</b>${[...below, ...ends].join("")}</div>`;

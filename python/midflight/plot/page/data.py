@@ -496,7 +496,31 @@ def _application(run: WatchedRun, flow: History, every: int) -> dict[str, Any]:
         until = np.where(np.isnan(ends), -1 / NS_PER_S, ends)
         columns = {"number": numbers, "begin": _ns(begins), "end": _ns(until)}
         found["objects"] = {name: packed(column) for name, column in columns.items()}
+        found["objects"] |= _of_connections(run, flow)
     return found
+
+
+def _of_connections(run: WatchedRun, flow: History) -> dict[str, Any]:
+    """The timeouts of all connections of a page and of their requests, when some were undone, and
+    the times in which requests that were lost had not arrived.
+    """
+    events: dict[str, list[Ints]] = {}
+    for one in run.connections(flow):
+        at, said = one.times("rto"), np.array(one.details("rto"), np.str_)
+        events.setdefault("timeout", []).append(at[said != "spurious"])
+        events.setdefault("spurious", []).append(at[said == "spurious"])
+        events.setdefault("undone", []).append(one.undone)
+    requests = run.requests(flow)
+    events["request_timeout"] = [one.times("rto") for one in requests]
+    unheard = sorted(span for one in requests for span in lost_requests(one))
+    return {
+        "events": {
+            kind: packed(np.sort(np.concatenate(times)))
+            for kind, times in events.items()
+            if sum(map(len, times))
+        },
+        "unheard": [[_whole(begin), _whole(end)] for begin, end in unheard],
+    }
 
 
 def _ns(time_s: NDArray[np.float64]) -> Ints:
