@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from midflight import Flow, Handoff, Link, Scenario
 from midflight.plot import figure_of, plot_over_time
-from midflight.plot.over_time.bins import without_gaps
+from midflight.plot.over_time.bins import at_bursts, without_gaps
 from midflight.plot.over_time.crowded import without_many
 from midflight.plot.over_time.curves import Curve, Panel, seconds_text
 from midflight.plot.over_time.followed import TimeUnit, time_title
@@ -584,6 +584,54 @@ def test_bursts_of_one_size_have_equal_means() -> None:
     late = line.value[(line.time_s > 5) & (line.time_s < 58)]
     assert len(late) > 60
     assert np.ptp(late) < 0.02 * late.mean()
+
+
+def test_intervals_end_where_bursts_begin() -> None:
+    """One that ended a few packets behind the beginning of a burst, at a handoff's grid, made a
+    peak and a collapse of two equal bursts; and a round trip that is not that of the grid has
+    bursts in parts of it at times.
+    """
+    links = {
+        "lte": Link(preset="lte"),
+        "satellite": Link(rate="20 Mbit/s", delay="300 ms", up={"rate": "2 Mbit/s"}),
+    }
+    sea = Scenario(
+        links=links,
+        flows={"download": Flow(size="10 MB", scheme="sack")},
+        handoffs=[Handoff(at="1 s", to="satellite", gap="3 s")],
+        end="600 s",
+    )
+    for scenario, since, until in ((sea, 6.0, 16.0), ("ferry", 68.0, 89.0)):
+        runs = watch(scenario, kinds=["throughput"])
+        (flow,) = runs[0].flows
+        at = flow.times("rcv") / 1e9
+        begins = at[1:][np.diff(at) > 0.2]
+        (panel,) = shown_panels(runs, ["throughput"])[1]
+        line = next(one for one in reversed(panel.curves) if one.draw == "steps")
+        edges = line.time_s[(line.time_s > since) & (line.time_s < until)]
+        assert len(edges) > 10
+        for edge in edges:
+            assert np.abs(begins - edge).min() < 2e-3
+        means = line.value[(line.time_s > since) & (line.time_s < until)]
+        if scenario == sea:
+            # Of the first two bursts, of the same number of packets.
+            assert means[0] == pytest.approx(means[1], rel=1e-6)
+            assert (np.diff(means) > -1e-3).all()
+        else:
+            assert np.ptp(means) < 0.01 * means.mean()
+
+
+def test_bursts_end_no_interval_in_which_a_link_begins() -> None:
+    edges, interval = np.arange(0.0, 6.0), 1.0
+    assert at_bursts(edges, [], interval, []).tolist() == edges.tolist()
+    found = at_bursts(edges, [1.9, 2.95, 4.0], interval, [])
+    assert found.tolist() == pytest.approx([0, 1, 1.9, 2.95, 4.0, 5.0])
+    # Not a quarter of an interval before a cut.
+    cut = np.union1d(edges[edges != 3], [3.1])
+    assert 2.95 not in at_bursts(cut, [1.9, 2.95, 4.0], interval, [3.1])
+    # A run may end in a burst.
+    assert at_bursts(edges, [4.4], interval, [], 5.0).tolist() == [0, 1, 2, 3, 4.4, 5.0]
+    assert at_bursts(edges, [4.4], interval, []).tolist() == [0, 1, 2, 3, 4.4, 5.4]
 
 
 def test_a_sample_alone_after_a_silence_is_no_median() -> None:

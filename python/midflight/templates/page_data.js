@@ -123,7 +123,7 @@ function edgesOf(run, step) {
       .map(([, time,, early]) => time - early <= MOST_EARLY * step ? early : time);
     const ends = [...cuts, ...own, ...isWhole ? [] : partsOf(run, step)].sort((a, b) => a - b), made = madeEdges(ends, step, end, begin);
     const found = isWhole ? atInstants(made, run.segments.requested.map(([time]) => time), new Set([...ends, begin]), step) : wholeBursts(run, made, [begin, ...own], step);
-    run.edges.set(step, found);
+    run.edges.set(step, run.always && !isWhole ? atBursts(run, found, [...ends, begin], step) : found);
   }
   return run.edges.get(step);
 }
@@ -163,6 +163,25 @@ function wholeBursts({ cuts, resumed, last }, edges, begins, step) {
     edges = Float64Array.from([...edges.filter(one => one <= begin), end, ...behind]);
   });
   return edges;
+}
+
+/** Edges with intervals that end where bursts begin (`at_bursts` of figures). */
+function atBursts(run, edges, fixed, step) {
+  const begins = run.resumed.slice(1).filter(([length]) => length >= .2 * step).map(([, time,, early]) => time - early <= MOST_EARLY * step ? early : time);
+  if (!begins.length || edges.length < 2) return edges;
+  const found = [edges[0]], final = edges[edges.length - 1], last = run.received == null ? run.end : Infinity, least = .25 * step;
+  for (let edge = edges[0]; edge < final; found.push(edge)) {
+    const until = Math.min(last, ...fixed.filter(one => one > edge)), isBurst = begins.includes(edge), most = (isBurst ? .15 : .5) * step;
+    const target = edge + step, far = one => Math.abs(one - target);
+    const near = begins.filter(one => far(one) <= most && one <= until - least && one < final).sort((a, b) => far(a) - far(b));
+    if (near.length) edge = near[0];
+    else if (isBurst) edge = until - target < least ? until : target;
+    else {
+      const behind = edges.filter(one => one > edge), from = edge;
+      edge = edges.includes(from) ? behind[0] : behind.find(one => one === final || fixed.includes(one) || one - from >= least);
+    }
+  }
+  return Float64Array.from(found);
 }
 
 /**

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -10,8 +11,11 @@ from numpy.typing import NDArray
 from midflight.plot.over_time.curves import Values
 
 __all__ = [
+    "LEAST_PAUSE",
     "LEAST_SHARE",
+    "MOST_MOVED",
     "Places",
+    "at_bursts",
     "at_instants",
     "bin_edges",
     "places_in",
@@ -29,6 +33,9 @@ LEAST_SHARE, _MOST_SHARE = 0.25, 1.5
 #: the end, have an interval of this share or more between them: a mean over a longer one would hide
 #: that nothing arrives there, or be of two links.
 _LEAST_PAIR = 0.05
+#: Data that arrive after a pause of this share of an interval begin a burst, and an interval ends
+#: there if it is longer or shorter than others by no more than the other one then.
+LEAST_PAUSE, MOST_MOVED = 0.2, 0.15
 
 
 def bin_edges(
@@ -102,6 +109,44 @@ def with_whole_bursts(
                     behind = np.concatenate([[(end + behind[0]) / 2], behind])
         edges = np.concatenate([edges[edges <= begin], [end], behind])
     return edges
+
+
+def at_bursts(
+    edges: Values,
+    bursts: Sequence[float],
+    interval: float,
+    fixed: Sequence[float],
+    last_s: float = math.inf,
+) -> Values:
+    """Return edges with intervals that end where one of the `bursts` begins, if that is about an
+    interval after their own beginning: those of a grid would come to be in a burst, and have parts
+    of it. From one of a grid to the first such edge may be half an interval more or less. The last
+    burst has a whole interval, which may end after the last edge, up to `last_s`. The ends of
+    `edges` and `fixed` ones stay as they are.
+    """
+    if not bursts or len(edges) < 2:
+        return edges
+    begins, fix, found = np.array(bursts), np.array(fixed), [float(edges[0])]
+    least = LEAST_SHARE * interval
+    while (edge := found[-1]) < edges[-1]:
+        until = min([last_s, *fix[fix > edge].tolist()])
+        # The end is no cut: what arrives later is not seen, or nothing does.
+        is_burst = bool((begins == edge).any())
+        most = (MOST_MOVED if is_burst else _MOST_SHARE - 1) * interval
+        end = edge + interval
+        near = begins[(np.abs(begins - end) <= most) & (begins <= until - least)]
+        near = near[near < edges[-1]]
+        if len(near):
+            end = float(near[np.abs(near - end).argmin()])
+        elif is_burst:
+            end = until if until - end < least else end
+        else:
+            behind = edges[edges > edge]
+            # That of the grid may be near one that was found.
+            is_far = np.isin(behind, [*fix, edges[-1]]) | (behind - edge >= least)
+            end = float(behind[0] if edge in edges else behind[is_far][0])
+        found.append(end)
+    return np.array(found)
 
 
 def at_instants(edges: Values, at: Values, cuts: Sequence[float], interval: float) -> Values:

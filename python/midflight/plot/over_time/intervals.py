@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from midflight.plot.over_time.applications import cycle_of
+from midflight.plot.over_time.bins import MOST_MOVED
 from midflight.plot.over_time.curves import (
     Values,
     WatchedRun,
@@ -25,6 +26,7 @@ __all__ = [
     "Usual",
     "interval_note",
     "main_uses",
+    "sends_always",
     "usual_interval",
     "usual_intervals",
 ]
@@ -206,7 +208,8 @@ def interval_note(
         # Parts of a round trip show the bursts.
         return ""
     whole = max(1, round(interval_s / trip))
-    if abs(interval_s / trip - whole) < _WHOLE:
+    if abs(interval_s - whole * trip) < max(_WHOLE * trip, MOST_MOVED * interval_s):
+        # Its intervals end where bursts begin.
         return ""
     return (
         f"a flow sends in bursts, one in each round trip of {seconds_text(trip)}: means of "
@@ -215,9 +218,14 @@ def interval_note(
     )
 
 
+def sends_always(run: WatchedRun, flow: History) -> bool:
+    """Whether a flow always has data to send, as those of applications have not."""
+    return run.workload_of(flow) in (None, "", "bulk")
+
+
 def _has_bursts(run: WatchedRun, flow: History, use: tuple[float, float], trip: float) -> bool:
     """Whether data of a flow that always has some arrive in bursts, each a part of a round trip."""
-    if run.workload_of(flow) not in (None, "", "bulk"):
+    if not sends_always(run, flow):
         return False
     at = flow.times("rcv") / NS_PER_S
     gaps = np.diff(at[inside(at, use)])

@@ -38,7 +38,7 @@ _LEAST_S, _TRIPS = 1.0, 3.0
 #: at least this share of that.
 _OF_GAP = 0.5
 #: An interval of means begins after so many of the longest times without arrivals.
-_MOST_SILENCES = 90
+_MOST_SILENCES = 400
 #: It begins no longer before the first data after such a time than this share of it.
 MOST_EARLY = 0.05
 #: Shorter ones than this share of the time that is shown are not drawn.

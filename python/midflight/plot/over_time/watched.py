@@ -33,7 +33,14 @@ from midflight.plot.over_time.applications import (
     segments_of,
     spans_of_segments,
 )
-from midflight.plot.over_time.bins import LEAST_SHARE, at_instants, bin_edges, with_whole_bursts
+from midflight.plot.over_time.bins import (
+    LEAST_PAUSE,
+    LEAST_SHARE,
+    at_bursts,
+    at_instants,
+    bin_edges,
+    with_whole_bursts,
+)
 from midflight.plot.over_time.company import company_of, late_words
 from midflight.plot.over_time.curves import (
     Curve,
@@ -61,7 +68,7 @@ from midflight.plot.over_time.history import (
     usual_flow,
     usual_of,
 )
-from midflight.plot.over_time.intervals import LEAST_INTERVALS, usual_interval
+from midflight.plot.over_time.intervals import LEAST_INTERVALS, sends_always, usual_interval
 from midflight.plot.over_time.link_rates import rate_in_use, rates_of
 from midflight.plot.over_time.marks import GROUPS, TIMEOUTS, check_marks, timeouts
 from midflight.plot.over_time.queues import queue_panel
@@ -528,7 +535,15 @@ def _edges(run: WatchedRun, flow: History, window: tuple[float, float], interval
     is_burst = behind > 0 and following - data[behind - 1] > interval
     begins = [begin, *own] if is_burst else own
     # Of data that arrive after the window none are drawn.
-    return with_whole_bursts(edges, begins, interval, at, data[data <= edges[-1]])
+    whole = with_whole_bursts(edges, begins, interval, at, data[data <= edges[-1]])
+    if not sends_always(run, flow):
+        return whole
+    is_pause = silent >= LEAST_PAUSE * interval
+    near = again - received <= MOST_EARLY * interval
+    bursts = np.where(near, received, again)[is_pause].tolist()
+    # A run may end in a burst.
+    last = math.inf if flow.received_ns < flow.end_ns else flow.end_ns / NS_PER_S
+    return at_bursts(whole, bursts, interval, [*at, begin, *own], last)
 
 
 def opened_s(run: WatchedRun, flow: History) -> float | None:

@@ -30,9 +30,11 @@ from midflight.plot.over_time.applications import (
     spans_of_segments,
     stalls_of,
 )
+from midflight.plot.over_time.bins import LEAST_PAUSE
 from midflight.plot.over_time.curves import Curve, WatchedRun
 from midflight.plot.over_time.drained import cuts_of_arrivals
 from midflight.plot.over_time.history import NS_PER_S, History, Steps
+from midflight.plot.over_time.intervals import sends_always
 from midflight.plot.over_time.marks import GROUPS
 from midflight.plot.over_time.requests import lost_requests
 from midflight.plot.over_time.room import extremes
@@ -408,13 +410,18 @@ def _arrived(run: WatchedRun, flow: History, intervals: Intervals, payload: int)
             _ns(np.append(begin, received_from(flow, again))),
         ]
     )
+    # Of other flows a pause that is shorter than an interval is none.
+    share = LEAST_PAUSE if (is_always := sends_always(run, flow)) else 1.0
+    is_seen = resumed[:, 0] >= share * min(intervals.lengths)
+    is_seen[0] = True
+    resumed = resumed[is_seen]
     wholes = {}
     for length in intervals.lengths:
         is_early = resumed[:, 1] - resumed[:, 3] <= MOST_EARLY * length
         ends = np.where(is_early, resumed[:, 3], resumed[:, 1]) + length
         by_end = sums[np.searchsorted(flow.times("rcv"), ends, side="left")]
         # Other ones do not begin there.
-        is_long = (resumed[:, 0] > length) | (np.arange(len(ends)) == 0)
+        is_long = (resumed[:, 0] >= share * length) | (np.arange(len(ends)) == 0)
         wholes[length] = np.where(is_long, by_end, 0).astype(np.int64).tolist()
     return {
         "bytes": packed(by_unit),
@@ -422,6 +429,7 @@ def _arrived(run: WatchedRun, flow: History, intervals: Intervals, payload: int)
         "cutBytes": packed(by_cut),
         "resumed": resumed.tolist(),
         "wholes": wholes,
+        **({"always": 1} if is_always else {}),
         "last": int(flow.times("rcv")[-1]) if len(flow.times("rcv")) else 0,
         # Means end with the data of a flow that is done.
         **({} if flow.received_ns == flow.end_ns else {"received": flow.received_ns}),
