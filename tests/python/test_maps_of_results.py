@@ -231,6 +231,27 @@ def test_changes_from_0_have_both_means_and_the_colour_of_their_direction() -> N
     assert sum(largest[:3]) < sum(small[:3]) < sum(none[:3])
 
 
+def test_a_change_from_0_that_may_be_none_has_brackets_and_little_colour() -> None:
+    columns: dict[str, list[Any]] = {
+        "x": ["1", "2"],
+        "y": ["1"] * 2,
+        "metric": ["stall_ns"] * 2,
+        "value": ["freeze"] * 2,
+        "baseline": ["sack"] * 2,
+        "ratio": [-0.1, None],
+        "ratio_low": [-0.2, None],
+        "ratio_high": [-0.05, None],
+        "difference": [-1e9, 2e9],
+        "half_width": [0.1e9, 5e9],
+        "pairs": [3] * 2,
+        "samples": [3] * 2,
+    }
+    (axes, _) = figure_of(plot_spread, columns, "heatmap", x="x", y="y", value="ratio").axes
+    assert axes.texts[1].get_text() == "(0\N{RIGHTWARDS ARROW}2)"
+    colours = [one.get_facecolor() for one in axes.patches]
+    assert colours[-1] == pytest.approx(colormaps["PuOr_r"](0.7), abs=0.02)
+
+
 def test_no_change_is_0_without_brackets_in_every_cell() -> None:
     columns: dict[str, list[Any]] = {
         "x": ["1", "2", "3"],

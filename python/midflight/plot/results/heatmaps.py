@@ -395,6 +395,8 @@ def heatmaps_figure(data: Spread, *, title: str | None = None, size: Size | None
         filter(None, (detail, _beyond_words(maps, colours, digits, groups, data.measure[1])))
     )
     far = max((abs(size) for one in maps for size, _ in one.from_zero.values()), default=0.0)
+    # Those that may be none are no measure of the others.
+    far = far if far > math.ulp(0.0) else 1.0
     with style():
         from matplotlib.figure import Figure
 
