@@ -295,8 +295,15 @@ def effect_notes(summary: Summary) -> list[str]:
     if is_time(summary.metric) and any(map(is_by_end, summary.compared)):
         way = direction_of(summary.metric)
         notes.append(f"{way.lower} and {way.higher}: also by who finished (sign test)")
+    of_mean = []
+    if any(one.open and one.combinations > 1 for one in every):
+        of_mean.append(
+            "over all combinations together, which may be clear where single ones are open"
+        )
     if any(one.mean is not None and one.mean.left_out for one in every):
-        notes.append("mean change: of the pairs in which both runs have a value")
+        of_mean.append("of the pairs in which both runs have a value")
+    if of_mean:
+        notes.append(f"mean change: {', '.join(of_mean)}")
     harms = [one.harm for one in every if one.harm is not None]
     if harms:
         notes.append("worst: the largest clear change")

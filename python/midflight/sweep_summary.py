@@ -272,14 +272,19 @@ class Summary:
         }
 
     def text(self, folder: Path, width: int = WIDTH) -> str:
-        """Return the summary as text, with a table of effects so wide."""
+        """Return the summary as text: which value is best, in the words of reports, and the tables,
+        that of effects so wide.
+        """
         words, unit = self.measured
         files = [
             "flows.csv",
             "phases.csv",
             *([self.file, self.effects_file] if self.compared else []),
         ]
+        from midflight.sweep_verdict import best_lines
+
         lines = [
+            *(textwrap.fill(f"{one}.", WIDTH) for one in best_lines(self.drawn(folder))),
             f"{counted(self.asked.cells, 'cell')} in {folder}: {', '.join(files)}",
             f"Quartiles and 95th percentile of {words}" + self.over(),
             "",

@@ -27,6 +27,10 @@ __all__ = ["ALL_SAME", "OPEN", "First", "best_lines", "firsts_of", "pooled_words
 _MOST_NAMED = 4
 #: Sets of best values that a sentence names one by one.
 _MOST_SETS = 2
+#: Settings, beside those of `set`, that one chooses.
+_CHOSEN = ("queue", "agent", "profile", "stack", "notices")
+#: A sentence of a verdict with more words is given in short.
+_MOST_WORDS = 40
 #: What a single pair of runs in each combination tells, or several that are the same.
 _ONE_EACH = "but a single pair of runs decides nothing"
 _ALIKE = "but all runs of each are the same, and a single case decides nothing"
@@ -211,12 +215,15 @@ def _effects(every: Sequence[Group], axes: Sequence[int], summary: Summary) -> I
 
 
 def _comparable(summary: Summary) -> str | None:
-    """The axis that a sweep could compare: schemes, or else a setting."""
+    """The axis of what one chooses that a sweep could compare: schemes, or else a queue or another
+    setting; None if all are of what one finds, as the rate of a link or the size of a transfer.
+    """
     from midflight.plot.common.line_looks import is_of_schemes
 
     axes = [key for key, values in summary.asked.axes.items() if len(values) > 1]
     settings = [key for key in axes if not is_sample(key)]
-    return next((key for key in settings if is_of_schemes(key)), next(iter(settings), None))
+    chosen = [key for key in settings if key.rpartition(".")[2] in _CHOSEN or ".set." in f".{key}"]
+    return next((key for key in settings if is_of_schemes(key)), next(iter(chosen), None))
 
 
 def _first(
@@ -365,7 +372,10 @@ def _best(
     said = _several(found, way, where) if are_several else _alone(found, way, where)
     if are_several and not whole and (few := _few(found, way, where)):
         said = few
-    return f"{said}{where.rest()}"
+    said = f"{said}{where.rest()}"
+    if are_several and not whole and len(said.split()) > _MOST_WORDS:
+        return _short(found, way)
+    return said
 
 
 class _Where:
@@ -511,6 +521,35 @@ def _several(found: Sequence[First], way: Direction, where: _Where) -> str:
     if not is_one and 0 < len(good) < len(every) and len(good) <= _MOST_NAMED and unclear:
         said += f"; {_joined(good)} {'are' if len(good) > 1 else 'is'} clearly worse in none"
     return said
+
+
+def _short(found: Sequence[First], way: Direction) -> str:
+    """What is said of many in two short sentences: how often which one is clearly first, or none
+    is, and which ones are a good choice everywhere, or lead most often.
+    """
+    among = len(found)
+    every = dict.fromkeys(name for one in found for name in (*one.best, *one.others))
+    good = [name for name in every if not any(name in {*one.others} - {*one.near} for one in found)]
+    won = Counter(name for one in found if one.is_clear for name in one.best)
+    always = [name for name in good if won and won[name] == sum(one.is_clear for one in found)]
+    if always:
+        (count,) = {won[name] for name in always}
+        are, they = ("are", "They are") if len(always) > 1 else ("is", "It is")
+        return (
+            f"best {are} {_joined(always)}: clearly the {way.best} in {count} of {among} "
+            f"combinations. {they} clearly worse in none"
+        )
+    first = f"none is clearly best in any of {among} combinations"
+    if won:
+        (name, count), *more = won.most_common(3)
+        parts = [f"{name} in {count} of {among} combinations"]
+        parts += [f"{other} in {times}" for other, times in more]
+        first = f"no single one is best: clearly the {way.best} is {listed(parts)}"
+    if 0 < len(good) < len(every):
+        return f"{first}. Clearly worse in none {'are' if len(good) > 1 else 'is'} {_joined(good)}"
+    led = Counter(name for one in found for name in one.best)
+    name, count = led.most_common(1)[0]
+    return f"{first}. Most often {name} has {_mean_words(way)}, in {count}"
 
 
 def _few(found: Sequence[First], way: Direction, where: _Where) -> str:

@@ -195,7 +195,11 @@ def test_all_combinations_are_accounted_for() -> None:
     near_a = {**CLOSE, "sack": [5, 6, 7, 6]}
     lost = {name: [NONE] * 4 for name in CLOSE}
     same = {name: near(5) for name in CLOSE}
-    assert said_of(clear, clear, near_a, FIRST_IS_B, lost, same) == (
+    every = (clear, clear, near_a, FIRST_IS_B, lost, same)
+    assert said_of(*every) == (
+        "Best is a: clearly the fastest in 2 of 6 combinations. It is clearly worse in none"
+    )
+    assert said_of(*every, whole=True) == (
         "Best is a: clearly the fastest in 2 of 6 combinations (up to 1 s), and clearly worse in "
         "none; a has the lowest mean in 1 (at 2 s), b in 1 (at 3 s), but not clearly; in 1 (at "
         "4 s) no run finished; in 1 (at 5 s) all are the same"

@@ -280,11 +280,11 @@ def plot_best(
     keeps some values of axes, `without` all but some (`plot_axis`), and `where` with `flow` one of
     several flows, by default the first. The map has a colour for each value that is best somewhere,
     and its median in each cell. Raises `MidflightError` for a sweep without a comparison or two
-    other axes, and for a metric of which neither more nor less is better.
+    other axes, and for a metric of which neither more nor less is better, `TypeError` for a table.
     """
     check_dress(plot_best, dress)
     check_format(path)
-    where = chosen_values(results_of(source), where, without)
+    where = chosen_values(_folder_of(source), where, without)
     rows: list[list[object]] = []
 
     def draw() -> Figure:
@@ -294,6 +294,17 @@ def plot_best(
 
     # The rows are there when the figure is drawn.
     return write_figure(path, draw, rows, dress)
+
+
+def _folder_of(source: TableSource) -> Path:
+    """The folder of results of a sweep; a table does not have what the sweep compares."""
+    found = results_of(source)
+    if not isinstance(found, str | Path):
+        raise TypeError(
+            f"source: {type(source).__name__} is a table; a map of what is best needs the folder "
+            "of a sweep, or the Sweep or SweepOutcome with results"
+        )
+    return Path(found)
 
 
 def best_of(
@@ -315,7 +326,7 @@ def best_of(
     from midflight.sweep_summary import Summary, check_by, check_has_measure
     from midflight.sweep_words import direction_of
 
-    folder = Path(str(results_of(source)))
+    folder = _folder_of(source)
     accepted = "a sweep that compares an axis, with two others, by a metric that is better one way"
     refused = refusal(
         f'"{folder}" has no map of what is best; expected {accepted}',
