@@ -631,9 +631,9 @@ def test_each_metric_has_its_file(tmp_path: Path, capsys: pytest.CaptureFixture[
     other = sweep_of(capsys, tmp_path, "--axis", f"{AT}=0.1s,0.2s", "--metric", "stall_ns")
     assert (tmp_path / "comparison.csv").read_bytes() == before
     assert rows(tmp_path / "comparison-stall_ns.csv")[0]["metric"] == "stall_ns"
-    assert usual.splitlines()[0].endswith("flows.csv, phases.csv, comparison.csv, effects.csv")
+    assert usual.splitlines()[1].endswith("flows.csv, phases.csv, comparison.csv, effects.csv")
     files = "flows.csv, phases.csv, comparison-stall_ns.csv, effects-stall_ns.csv"
-    assert other.splitlines()[0].endswith(files)
+    assert other.splitlines()[1].endswith(files)
 
 
 def test_tails_are_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
