@@ -699,3 +699,41 @@ def test_a_sender_with_a_closed_window_waits_for_that_to_open() -> None:
     assert found is not None
     assert "waited for the window to open again" in found.remark
     assert "At 4 s there was no link from 2 s to 6 s." in found.remark
+
+
+@pytest.mark.parametrize(
+    ("scenario", "parts"),
+    [
+        (
+            "tunnel",
+            [
+                "there was no link from 2 s to 6 s",
+                "then the sender waited 0.4 s for its retransmission timer.",
+            ],
+        ),
+        (
+            "bufferbloat",
+            [
+                "segment 29197 was dropped at the queue of `hsdpa`, which was full, at 12.946 s",
+                "segment 29197 was sent again at 14.0833 s, and it took 1.05879 s to arrive, "
+                "through a queue of 0.998 s at `hsdpa`.",
+            ],
+        ),
+        (
+            "web-page",
+            [
+                "segment 90 was dropped at the queue of `wifi`, which was full, at 0.195 s",
+                "there was no link from 0.3 s to 0.8 s",
+                "then the sender waited 0.224 s for its retransmission timer.",
+            ],
+        ),
+    ],
+)
+def test_a_stall_in_short_has_its_first_loss_its_last_timer_and_its_queue(
+    scenario: str, parts: list[str]
+) -> None:
+    from midflight.explain import explain_stall
+
+    found = explain_stall(Scenario.read(scenario).plan())
+    assert found is not None
+    assert found.in_short == f"In short: {'; '.join(parts)}"

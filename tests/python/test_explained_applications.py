@@ -191,7 +191,7 @@ def test_slow_objects_of_a_page_are_listed_and_explained(
     command = shlex.split(out.splitlines()[-1].partition(": ")[2])
     first = told(capsys, *command[2:])
     assert "object 2 was read 0.876386 s after its request; the median of the page's 21" in first
-    assert "In short: there was no link from 0.3 s to 0.8 s; then the sender waited" in first
+    assert "there was no link from 0.3 s to 0.8 s; then the sender waited" in first
     # If all take as long, it is the slowest one.
     still = Scenario.read("web-page", sets={"handoffs.0.at": "50 s"}).plan().setup(0)
     assert len(slow_objects(still, "page")) == 1
@@ -232,5 +232,28 @@ def test_a_report_names_lost_requests_and_slow_objects() -> None:
     assert "was lost at cell , which was down, at 28.582 s, and sent again 7 times" in video
     assert "video-requests sack (CUBIC) 121.536" in video
     page = words_of(Scenario.read("web-page").run())
-    assert "Object 2 took 0.876 s, from 0.173 s to 1.049 s: there was no link" in page
+    assert "Object 2 took 0.876 s, from 0.173 s to 1.049 s: from 0.185 s to 0.295 s" in page
     assert "page-requests sack" not in page
+
+
+def test_a_stalled_video_names_the_timer_that_outlasts_the_gap() -> None:
+    """The link was back before the buffer was empty, so that the gap alone is not the reason."""
+    plan = Scenario.read("video-tunnel").plan()
+    found = explain(plan, at_ns=48_582_442_999, what="stalled")
+    assert found is not None
+    assert (
+        "there was no link from 30 s to 42 s; then the sender waited 8.432 s for its "
+        "retransmission timer; the link was back 6.582 s before the buffer was empty"
+    ) in found.in_short
+    assert found.in_short.count("there was no link") == 1
+
+
+def test_a_slow_object_names_the_losses_before_the_gap() -> None:
+    """Without them it would have been read before the handoff."""
+    found = explain(Scenario.read("web-page").plan(), at_ns=1_049_276_000, what="slow_object")
+    assert found is not None
+    assert "14 segments were sent again until 0.282 s" in found.in_short
+    assert "segment 90 was dropped at the queue of `wifi`, which was full, at 0.195 s" in (
+        found.in_short
+    )
+    assert "it would have been read at 0.248 s, before nothing more arrived." in found.in_short

@@ -32,6 +32,7 @@ from midflight.explain.events import (
 from midflight.explain.playback import playback_stalls
 from midflight.explain.requests import lost_request, requests_of
 from midflight.explain.sender_waits import wait_at
+from midflight.explain.silences import first_loss
 from midflight.explain.steps import MOST_COPIES, Sentence, Steps, Where
 from midflight.explain.waits import full_window, in_short, pauses, still_waiting
 from midflight.explain.words import clock, link_text, number, outage_text, row_text, when
@@ -235,7 +236,7 @@ def explain(
             found = chosen
         row, why = found
         if row.event in APPLICATION:
-            waiting = waiting_for(history.setup, history.flow, row, chain, first_loss)
+            waiting = waiting_for(history.setup, history.flow, row, chain)
             found_steps = explained(history, row, why, waiting_steps(history, row, waiting))
             said = waiting_in_short(history, row, waiting)
             return replace(found_steps, ended_ns=ended_ns, in_short=said)
@@ -331,8 +332,12 @@ def waiting_in_short(history: History, row: Row, waiting: Waiting) -> str:
         return f"In short: {why}." if why else ""
     request = lost_request(setup, waiting.of, *waiting.span)
     end_ns = row.time_ns
-    after = limit_after(setup, waiting.of, waiting.span[0], waiting.gap[1], end_ns)
-    words = [waiting.silent, request, after]
+    since_ns = waiting.span[0]
+    # What came first: losses before the silence, from which it had not recovered.
+    before = limit_after(setup, waiting.of, since_ns, since_ns, waiting.gap[0])
+    before = before.partition("; ")[0] if "recovery of losses" in before else ""
+    after = limit_after(setup, waiting.of, since_ns, waiting.gap[1], end_ns)
+    words = [before, waiting.silent, waiting.usual, request, after]
     return f"In short: {'; '.join(filter(None, words))}." if any(words) else ""
 
 
@@ -461,14 +466,6 @@ def stall_steps(history: History, stall: Stall) -> list[Step]:
     known = {(step.time_ns, step.text.removeprefix("because ")) for step in steps}
     steps += [Step(*one) for one in dict.fromkeys(sentences) if one[:2] not in known]
     return sorted(steps, key=lambda step: -step.time_ns)
-
-
-def first_loss(history: History, stall: Stall) -> str:
-    """Return where the segment that a sender waited for was lost at first; "" if it was not."""
-    for copy in history.copies(stall.waited, stall.end_ns)[:1]:
-        if copy.dropped is not None:
-            return f"segment {stall.waited} was {Steps(history).loss_text(copy.dropped)}"
-    return ""
 
 
 def causes_of_end(history: History, stall: Stall) -> list[Step]:

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from midflight.explain.events import History, Row, Stall, Step, widening
+from midflight.explain.events import History, Row, Step, widening
 from midflight.explain.requests import requests_of
-from midflight.explain.waits import in_short
+from midflight.explain.silences import why_silent
 from midflight.explain.words import clock, number, row_text, to_ms, when
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ class Waiting:
     of: str
     #: Why nothing arrived in that time, in a sentence, as far as that is known.
     silent: str = ""
+    #: That an object would have been read before that in the usual time, in a sentence, if so.
+    usual: str = ""
 
 
 def slow_objects(setup: Setup, flow: str) -> list[Row]:
@@ -95,13 +97,11 @@ def waiting_for(
     flow: str,
     row: Row,
     follow: Callable[[History, int], Sequence[Step]],
-    lost: Callable[[History, Stall], str],
 ) -> Waiting:
     """Return what an application waited for when a frame was late or playback stopped.
 
-    `follow` returns the causes of an event, `lost` where what was waited for was lost. Both are
-    called within the search for a large enough window, as the history of another flow is not that
-    which the caller can widen.
+    `follow` returns the causes of an event. It is called within the search for a large enough
+    window, as the history of another flow is not that which the caller can widen.
     """
     table = _Table.of(setup, flow)
     end_ns = table.rows[-1][0] if table.rows else row.time_ns
@@ -138,17 +138,21 @@ def waiting_for(
     if name is None:
         return found
 
-    def look(size: int) -> tuple[Sequence[Step], str]:
+    def look(size: int) -> Sequence[Step]:
         history = History(setup, flow=name, near_ns=until, size=size)
-        came = [one for one in history.instant(until) if one.event == "rcv"]
-        gap = Stall(since, until, came[0].index, is_ended=True, waited=came[0].number)
-        said = (
-            in_short(history, gap, lost(history, gap)).removeprefix("In short: ").removesuffix(".")
-        )
-        return follow(history, came[0].index), said
+        came = next(one for one in history.instant(until) if one.event == "rcv")
+        return follow(history, came.index)
 
-    causes, silent = widening(look)
-    return replace(found, causes=causes, silent=silent)
+    silent = why_silent(setup, name, since, until)
+    usual = ""
+    if row.event == "slow_object":
+        usual_ns = median(value for _, event, value, _ in table.rows if event == "object")
+        if span[0] + usual_ns < since:
+            usual = (
+                f"in the median time of the page's objects, {to_ms(usual_ns)}, it would have been "
+                f"read at {to_ms(span[0] + usual_ns)}, before nothing more arrived"
+            )
+    return replace(found, causes=widening(look), silent=silent, usual=usual)
 
 
 def burst_lines(rows: Sequence[Row]) -> list[str]:

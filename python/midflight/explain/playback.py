@@ -11,6 +11,7 @@ import numpy as np
 from midflight.explain.afterwards import limit_after
 from midflight.explain.path import PathSamples
 from midflight.explain.requests import lost_request
+from midflight.explain.silences import why_silent
 from midflight.explain.words import link_text, to_ms
 
 if TYPE_CHECKING:
@@ -69,9 +70,13 @@ def playback_stalls(
             within = (times > since) & (times <= by)
             arrived = times[within], sizes[within]
             request = lost_request(setup, flow, since, by)
-            again = _again_from(since, by, times[within])
+            again = _silence(since, by, times[within])[1]
             after = limit_after(setup, flow, at, again, by)
-            why = _why(path, number, (since, by), media_bps, arrived, (request, after))
+            silent = why_silent(setup, flow, *_silence(since, by, times[within]))
+            back = [end for _, end, _ in _pauses(path, since, by) if end < at]
+            if silent and back and at - back[-1] >= _LEAST_PAUSE * (by - since):
+                silent += f"; the link was back {to_ms(at - back[-1])} before the buffer was empty"
+            why = _why(path, number, (since, by), media_bps, arrived, (silent, request, after))
         found.append(PlaybackStall(at, until, since, number, why))
     return found
 
@@ -86,12 +91,13 @@ def _why(
     span: tuple[int, int],
     media_bps: float,
     arrived: tuple[np.ndarray, np.ndarray],
-    others: tuple[str, str],
+    others: tuple[str, str, str],
 ) -> str:
     """Return what arrived of a segment from its request until it was read, and beside what; and of
-    the `others` what became of the request, and what limited the flow after that.
+    the `others` why nothing came for the longest time, what became of the request, and what limited
+    the flow after that.
     """
-    request, after = others
+    silent, request, after = others
     since, by = span
     times, sizes = arrived
     bits = 8 * float(sizes.sum())
@@ -109,20 +115,22 @@ def _why(
     pauses = [
         one for one in _pauses(path, since, by) if one[1] - one[0] >= _LEAST_PAUSE * (by - since)
     ]
-    words += [f"{what} from {to_ms(begin)} to {to_ms(end)}" for begin, end, what in pauses[:2]]
-    edges = np.concatenate([[since], times, [by]])
-    place = int(np.argmax(np.diff(edges)))
-    begin, end = edges[place], edges[place + 1]
+    begin, end = _silence(since, by, times)
     covered = sum(max(0, min(end, e) - max(begin, b)) for b, e, _ in pauses)
     if end - begin - covered > _LEAST_SILENCE * (by - since):
         words.append(f"nothing of it arrived from {to_ms(begin)} to {to_ms(end)}")
+        words.append(silent)
+    told = [f"{what} from {to_ms(b)} to {to_ms(e)}" for b, e, what in pauses[:2]]
+    # The words on the silence have the pauses in it.
+    words[1:1] = [one for one in told if one not in silent]
     return "; ".join(filter(None, (*words, request, after)))
 
 
-def _again_from(since: int, by: int, times: np.ndarray) -> int:
-    """From when on data arrived, after the longest time without any between two instants."""
+def _silence(since: int, by: int, times: np.ndarray) -> tuple[int, int]:
+    """The longest time without arrivals between two instants."""
     edges = np.concatenate([[since], times, [by]])
-    return int(edges[int(np.argmax(np.diff(edges))) + 1])
+    place = int(np.argmax(np.diff(edges)))
+    return int(edges[place]), int(edges[place + 1])
 
 
 def _pauses(path: PathSamples, since: int, by: int) -> list[tuple[int, int, str]]:

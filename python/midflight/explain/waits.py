@@ -6,10 +6,19 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from midflight.explain.events import SENT, History, Row, Stall
-from midflight.explain.words import link_text, number, outage_text, path_change_text, when
+from midflight.explain.path import PathSamples
+from midflight.explain.words import (
+    link_text,
+    number,
+    outage_text,
+    path_change_text,
+    to_ms,
+    when,
+)
 
 __all__ = [
     "TIMERS",
+    "FirstLoss",
     "full_window",
     "in_short",
     "is_written_then",
@@ -22,8 +31,12 @@ __all__ = [
 
 #: A sample counts as that of a pause from this share of its length on.
 _LEAST_SHARE = 0.5
-#: What is shorter than this share of a stall is left out of its summary.
-_LEAST_REST = 0.1
+#: What is shorter than this share of a stall is left out of its summary; of timers also what is
+#: shorter than this.
+_LEAST_REST, _LEAST_TIMER_NS = 0.1, 100_000_000
+#: A segment that was underway for this share of a stall is the reason for it, and so is a queue of
+#: this share of its time.
+_MOST_LATE = 0.5
 
 #: The ticks of Linux's timer wheel are apart by at most this share of a time, and this.
 _TICK_SHARE = 1 / 8
@@ -136,9 +149,16 @@ def rto_words(wait_ns: int, rto_ns: int) -> str:
     return f", {rto}, probably rounded up to a tick" if is_tick else f", {rto}"
 
 
-def in_short(history: History, stall: Stall, lost: str) -> str:
+class FirstLoss(NamedTuple):
+    """When the first copy of the segment that was waited for was lost, and where, in words."""
+
+    at_ns: int
+    words: str
+
+
+def in_short(history: History, stall: Stall, lost: FirstLoss | None) -> str:
     """Return in a sentence why nothing new was acknowledged for so long; "" if that is not known.
-    `lost` says what became of the segment that was waited for, if it was lost at first.
+    The loss of the segment that was waited for is told first if it was `lost` before any pause.
     """
     long = _LEAST_REST * stall.length_ns
     within = [
@@ -147,6 +167,8 @@ def in_short(history: History, stall: Stall, lost: str) -> str:
         if min(one.end_ns, stall.end_ns) - max(one.begin_ns, stall.begin_ns) > long
     ]
     words = [one.words for one in within[:2]]
+    if lost is not None and within and lost.at_ns < within[0].begin_ns:
+        words.insert(0, f"{lost.words}, at {to_ms(lost.at_ns)}")
     if len(within) > 2:
         words.append(f"and {len(within) - 2} more times")
     ready_ns = max([stall.begin_ns, *(one.end_ns for one in within)])
@@ -157,21 +179,55 @@ def in_short(history: History, stall: Stall, lost: str) -> str:
 
     wakes = [row for row in rows if row.event == "wake" and row.detail in TIMERS]
     wake = max((row for row in wakes if row.time_ns > ready_ns), key=waited_ns, default=None)
-    if wake is not None and waited_ns(wake) > long:
-        if lost and not words:
-            words.append(lost)
+    if wake is not None and waited_ns(wake) > min(long, _LEAST_TIMER_NS):
+        if lost is not None and not words:
+            words.append(lost.words)
         text = f"the sender waited {number(waited_ns(wake) / 1e9)} s for {TIMERS[wake.detail]}"
         words.append(f"then {text}" if words else text)
         words[-1] += why_long(history, wake.since_ns or 0, round(wake.value * 1e9), words)
     waiting = still_waiting(history, stall)
     silent_ns = 0 if waiting is None else stall.end_ns - max(waiting.since_ns, ready_ns)
     if waiting is not None and silent_ns > long:
-        if lost and not words:
-            words.append(lost)
+        if lost is not None and not words:
+            words.append(lost.words)
         text = f"nothing was sent for {number(silent_ns / 1e9)} s, until the run ended"
         words.append(f"{'then ' if words else ''}{text}: {waiting.text}")
         words[-1] += why_long(history, waiting.set_ns, waiting.rto_ns, words)
+    if not words and (late := _late_copy(history, stall)):
+        words = [*([f"{lost.words}, at {to_ms(lost.at_ns)}"] if lost is not None else []), late]
     return f"In short: {'; '.join(words)}." if words else ""
+
+
+def _late_copy(history: History, stall: Stall) -> str:
+    """Return that the copy that ended a stall was underway for most of it; "" if it was not."""
+    copies = [one for one in history.copies(stall.waited, stall.end_ns) if one.arrived is not None]
+    if not copies or copies[0].arrived is None:
+        return ""
+    sent, arrived = copies[0].sent, copies[0].arrived
+    took_ns = arrived.time_ns - sent.time_ns
+    if arrived.time_ns - max(sent.time_ns, stall.begin_ns) < _MOST_LATE * stall.length_ns:
+        return ""
+    again = "sent again" if sent.event == "rexmit" else "sent"
+    words = f"it took {number(took_ns / 1e9)} s to arrive"
+    words += _queue_words(history, sent.time_ns, arrived.time_ns)
+    return f"segment {stall.waited} was {again} at {when(sent.time_ns)}, and {words}"
+
+
+def _queue_words(history: History, sent_ns: int, arrived_ns: int) -> str:
+    """Return how long the queue of the link in use was when something was sent that arrived at
+    another instant; "" if that is not known, or if it was short beside that time.
+    """
+    from midflight._core import Setup
+
+    setup, took_ns = history.setup, arrived_ns - sent_ns
+    if not isinstance(setup, Setup):
+        return ""
+    every_ns = max(took_ns // 16, 1_000)
+    samples = setup.samples(every_ns=every_ns, from_ns=sent_ns, until_ns=arrived_ns)
+    path = PathSamples(setup, is_up=history.described["direction"] == "up", samples=samples)
+    waits = [float(one) for one in path.wait_ns if one >= _MOST_LATE * took_ns]
+    links = " and ".join(map(link_text, path.links(sent_ns, arrived_ns)))
+    return f", through a queue of {to_ms(waits[0])} at {links}" if waits and links else ""
 
 
 def why_long(history: History, since_ns: int, wait_ns: int, known: Sequence[str]) -> str:
