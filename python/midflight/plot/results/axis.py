@@ -54,6 +54,7 @@ from midflight.plot.results.dodge import (
 from midflight.plot.results.edge_rows import EdgeMarks, draw_edge_marks
 from midflight.plot.results.line_names import line_cells, line_columns, one_line_name
 from midflight.plot.results.median_panels import (
+    OWN,
     are_panels,
     are_strokes,
     in_panels,
@@ -566,7 +567,7 @@ def _panels_figure(
             mine = [looks[tuple(line.key)] for line in panel.lines]
             wide = [widths[key] for key in _keys(panel)]
             seen.append(_draw(axes, panel, mine, own, grid.panel_in, _places(data), names, wide))
-            axes.set_title(panel.name, fontsize=7.5, parse_math=False)
+            axes.set_title(panel.name + OWN * has_own, fontsize=7.5, parse_math=False)
             if not _finite(panel) and (has_own or not _finite(data)):
                 axes.set_yticks([])
         said_ends = [(own.low, own.top) for own in owns if not own.log_y]

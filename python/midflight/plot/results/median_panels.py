@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     # A class of this module, which imports this one, is named in full.
     from midflight.plot.results import axis
 
-__all__ = ["MOST_PANELS", "are_panels", "are_strokes", "in_panels", "near_ends", "own_words"]
+__all__ = ["MOST_PANELS", "OWN", "are_panels", "are_strokes", "in_panels", "near_ends", "own_words"]
 
+#: What the title of a panel says that has an axis of its own: beside each other panels are read as
+#: of one scale.
+OWN = " (own axis)"
 #: The most panels.
 MOST_PANELS = 6
 #: Panels whose values have a smaller share of a common axis do not have one.
