@@ -248,6 +248,8 @@ def report_html(outcome: Outcome | Mapping[str, Outcome], *, command: str = "") 
             for key, one in several.items()
             for line in stall_lines(one, shown[:MOST_FIGURES])
         ]
+        if len(several) > 1:
+            stalls = longest_stalls(stalls)
         reasons = reasons_of(
             {names[key] if len(several) > 1 else "": one for key, one in several.items()},
             shown[:MOST_FIGURES],
@@ -540,7 +542,7 @@ def path_cells(outcome: Outcome, scenario: Mapping[str, Any], names: Sequence[st
     return [["flow", "at (s)", "event", "detail", "times"], *lines] if lines else []
 
 
-def stall_lines(outcome: Outcome, names: Sequence[str]) -> list[dict[str, str]]:
+def stall_lines(outcome: Outcome, names: Sequence[str]) -> list[dict[str, Any]]:
     """What stood still in the first run, and why, as far as that is known: the longest times of
     playback of a video, and the longest stall of each flow that an application waited for.
     """
@@ -570,6 +572,7 @@ def stall_lines(outcome: Outcome, names: Sequence[str]) -> list[dict[str, str]]:
                     "what": what,
                     "why": why,
                     "event": "stalled",
+                    "length": one.end_ns - one.begin_ns,
                     "at": at_text(one.begin_ns),
                 }
             )
@@ -599,13 +602,31 @@ def stall_lines(outcome: Outcome, names: Sequence[str]) -> list[dict[str, str]]:
                 ),
                 "why": rounded(said),
                 "event": "stall",
+                "length": length_ns,
                 "at": "",
             }
         )
     return lines
 
 
-def slow_lines(setup: Setup, name: str) -> list[dict[str, str]]:
+def longest_stalls(stalls: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The longest time in which each flow with each scheme stood still: of its application, if it
+    has one. The report of a single scheme has all of them.
+    """
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for one in stalls:
+        key = one["scheme"], one["flow"]
+        old = found.get(key)
+        if old is None or _weight(one) > _weight(old):
+            found[key] = one
+    return [*found.values()]
+
+
+def _weight(stall: Mapping[str, Any]) -> tuple[bool, float]:
+    return stall["event"] != "stall", stall["length"]
+
+
+def slow_lines(setup: Setup, name: str) -> list[dict[str, Any]]:
     """The slowest of the slow objects of a page, in the order of time, and why they were slow, if
     that is known.
     """
@@ -626,6 +647,7 @@ def slow_lines(setup: Setup, name: str) -> list[dict[str, str]]:
                 "what": f"{what} took {to_ms(row.value)}, {span}",
                 "why": rounded(found.in_short.removeprefix("In short: ")),
                 "event": "slow_object",
+                "length": row.value,
                 "at": at_text(row.time_ns),
             }
         )

@@ -737,3 +737,15 @@ def test_a_stall_in_short_has_its_first_loss_its_last_timer_and_its_queue(
     found = explain_stall(Scenario.read(scenario).plan())
     assert found is not None
     assert found.in_short == f"In short: {'; '.join(parts)}"
+
+
+def test_a_needed_timeout_that_is_taken_for_spurious_is_called_a_mistake() -> None:
+    sets = {"flows.download.scheme": "enhanced", "handoffs.0.gap": "2 s"}
+    found = explain(
+        Scenario.read("wifi-to-lte", sets=sets).plan(), at_ns=3_000_000_000, what="spurious"
+    )
+    assert found is not None
+    assert found.steps[0].text == (
+        "the sender took the last timeout for spurious by mistake: only a copy sent after it was "
+        "acknowledged"
+    )

@@ -274,3 +274,18 @@ def test_a_description_is_that_of_the_scenario_which_ran(tmp_path: Path) -> None
     # Words without numbers hold for all values.
     assert description_of_changed(f"{OWN_VALUES} A phone moves.") == "A phone moves."
     assert description_of_changed(f"{OWN_VALUES} A phone moves 2 m.") == ""
+
+
+def test_a_report_of_several_schemes_begins_with_their_comparison(tmp_path: Path) -> None:
+    """And it has one time without progress of each, with one command."""
+    from midflight.run_report import report_run
+
+    command = "midflight report web-page --scheme=sack --scheme=enhanced --out w.html"
+    path = report_run(
+        "web-page", tmp_path / "w.html", schemes=["sack", "enhanced"], command=command
+    )
+    page = path.read_text()
+    assert page.index("Compared: ") < page.index("longest stall (s)") < page.index("In short")
+    assert page.count("midflight explain web-page") == 2
+    assert "Object 2 took" in page
+    assert "The longest stall lasted" not in page

@@ -173,7 +173,7 @@ class Steps:
         plain = {
             "fast_retransmit": f"fast retransmit of segment {value}{self.recovery_text(row)}",
             "recovery_exit": "fast recovery ended",
-            "spurious": f"the sender took the last {row.detail} for spurious",
+            "spurious": f"the sender took the last {row.detail} for spurious" + self.mistaken(row),
             "suspect": f"segment {value} was suspected to be lost",
             "judge": f"the loss of segment {value} was taken for one by {row.detail}",
             "reordered": f"segment {value} had only been late",
@@ -182,6 +182,15 @@ class Steps:
         }
         plain |= {event: words.format(value=value, detail=row.detail) for event, words in OF_QUIC}
         return plain.get(row.event, row_text(row)) + by
+
+    def mistaken(self, row: Row) -> str:
+        """Return that a timeout that the sender takes for spurious was needed; "" if not so."""
+        if row.event != "spurious" or row.detail != "timeout":
+            return ""
+        last = next((one for one in self.history.backward(row.index) if one.event == "rto"), None)
+        if last is None or last.detail != "needed":
+            return ""
+        return " by mistake: only a copy sent after it was acknowledged"
 
     def estimate_text(self, row: Row) -> str:
         """Return how a sample or the back-off changed the RTO or the smoothed RTT."""

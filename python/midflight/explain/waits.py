@@ -199,7 +199,7 @@ def in_short(history: History, stall: Stall, lost: FirstLoss | None) -> str:
 
 
 def _late_copy(history: History, stall: Stall) -> str:
-    """Return that the copy that ended a stall was underway for most of it; "" if it was not."""
+    """Return that the copy that ended a stall was in a queue for most of it; "" if it was not."""
     copies = [one for one in history.copies(stall.waited, stall.end_ns) if one.arrived is not None]
     if not copies or copies[0].arrived is None:
         return ""
@@ -209,7 +209,10 @@ def _late_copy(history: History, stall: Stall) -> str:
         return ""
     again = "sent again" if sent.event == "rexmit" else "sent"
     words = f"it took {number(took_ns / 1e9)} s to arrive"
-    words += _queue_words(history, sent.time_ns, arrived.time_ns)
+    queue = _queue_words(history, sent.time_ns, arrived.time_ns)
+    if not queue:
+        return ""
+    words += queue
     return f"segment {stall.waited} was {again} at {when(sent.time_ns)}, and {words}"
 
 

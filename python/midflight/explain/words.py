@@ -87,7 +87,7 @@ def row_text(row: Row) -> str:
     """Return an event as in a trace."""
     if row.event == "spurious":
         # The sender's judgement, which may be wrong: that of the `rto` is the truth.
-        return f"taken for a spurious {row.detail}"
+        return f"the sender takes the last {row.detail} for spurious"
     if row.event in ("break", "make", "notice", "recovery_exit", "state", "order", "signal"):
         return f"{row.event} {row.detail}".rstrip()
     if row.event in ("object", "slow_object"):
