@@ -266,6 +266,13 @@ def test_one_line_is_one_entry_of_the_legend() -> None:
     assert "the solid line is the pacing rate" in figure.axes[1].get_title("right")
 
 
+def test_only_the_line_of_medians_is_said_to_be_one() -> None:
+    """The pacing rate is drawn as it is."""
+    (panel,) = shown_panels(watch("bufferbloat", kinds=["rates"], schemes=["bbr3"]), ["rates"])[1]
+    said = "the solid line is the pacing rate; dashed: medians of 0.5 s of the delivery rate"
+    assert panel.detail == said
+
+
 def test_the_pipe_is_drawn_where_it_says_more_than_cwnd() -> None:
     figure = figure_of(plot_run, "ping-pong", schemes=["bbr-linux"], kind="window")
     lines = {str(one.get_label()).split(" ")[0]: one for one in figure.axes[0].lines}

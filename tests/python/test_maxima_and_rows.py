@@ -128,7 +128,7 @@ def test_means_of_a_video_have_whole_segments(segment: str) -> None:
     source = Scenario.read("video-tunnel", sets={"set.video_segment": segment})
     runs = watch(source, kinds=["throughput"], schemes=["sack", "bbr-linux"])
     _, (panel,) = shown_panels(runs, ["throughput"])
-    assert panel.detail == "means per segment"
+    assert panel.detail == "means per video segment, pauses included"
     for run, one in zip(runs, (one for one in panel.curves if one.draw == "steps"), strict=True):
         steady = one.value[(one.time_s > 75) & (one.time_s < 95)]
         assert steady.max() < 1.01 * steady.min()

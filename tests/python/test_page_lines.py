@@ -641,3 +641,20 @@ def test_names_of_events_cover_neither_packets_nor_each_other(
                 and one["top"] < other["bottom"]
                 and other["top"] < one["bottom"]
             )
+
+
+def test_the_rate_of_a_link_names_its_direction_where_flows_go_both_ways(
+    browser: Browser, tmp_path: Path
+) -> None:
+    """The way up may be far slower; the figure's legend has it, too."""
+    link = Link(rate="80 Mbit/s", delay="20 ms", up={"rate": "10 Mbit/s"})
+    up, down = Flow(size="1 MB", direction="up"), Flow(size="1 MB")
+    for flows, way in (({"a": up, "b": down}, ", up"), ({"b": down, "a": up}, ", down")):
+        both = Scenario(links={"cell": link}, flows=flows, end="60 s")
+        page = Page(browser, plot_page(both, tmp_path / "a.html"))
+        page.click("[data-below=throughput]")
+        assert any(f"rate of the link in use{way}" in one for one in legend(page))
+    one = Scenario(links={"cell": link}, flows={"b": down}, end="60 s")
+    page = Page(browser, plot_page(one, tmp_path / "b.html"))
+    page.click("[data-below=throughput]")
+    assert not any("rate of the link in use," in one for one in legend(page))

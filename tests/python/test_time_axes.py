@@ -601,7 +601,7 @@ def test_intervals_end_where_bursts_begin() -> None:
         handoffs=[Handoff(at="1 s", to="satellite", gap="3 s")],
         end="600 s",
     )
-    for scenario, since, until in ((sea, 6.0, 16.0), ("ferry", 68.0, 89.0)):
+    for scenario, since, until in ((sea, 6.0, 16.0), ("ferry", 68.0, 88.9)):
         runs = watch(scenario, kinds=["throughput"])
         (flow,) = runs[0].flows
         at = flow.times("rcv") / 1e9
@@ -631,6 +631,7 @@ def test_bursts_end_no_interval_in_which_a_link_begins() -> None:
     assert 2.95 not in at_bursts(cut, [1.9, 2.95, 4.0], interval, [3.1])
     # A run may end in a burst.
     assert at_bursts(edges, [4.4], interval, [], 5.0).tolist() == [0, 1, 2, 3, 4.4, 5.0]
+    assert at_bursts(edges, [4.6], interval, [], 5.0).tolist() == [0, 1, 2, 3, 4, 5.0]
     assert at_bursts(edges, [4.4], interval, []).tolist() == [0, 1, 2, 3, 4.4, 5.4]
 
 

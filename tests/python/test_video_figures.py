@@ -126,7 +126,7 @@ def test_buffers_of_several_lines_have_no_bands_unless_asked(drive: Sequence[Wat
 def test_many_segments_have_means_of_whole_ones(drive: Sequence[WatchedRun]) -> None:
     """Also where the recording has shorter steps; the queue has the same intervals."""
     _, (rate, queue) = shown_panels(drive, ["throughput", "queue"])
-    assert rate.detail == "means per segment"
+    assert rate.detail == "means per video segment, pauses included"
     assert queue.detail == "means of 4 s, band: smallest to largest"
     steady = line_of(rate, "steps")
     values = steady.value[(steady.time_s > 50) & (steady.time_s < 140)]
@@ -145,7 +145,10 @@ def test_narrow_segments_have_means_of_whole_ones_by_a_fine_recording(tmp_path: 
     film = Flow(workload="video", set={"video_length": "3 min"})
     scenario = Scenario(links={"cell": link}, flows={"film": film}, end="200 s")
     runs = watch(scenario, kinds=["throughput"])
-    for until, said in ((180.0, "means per segment"), (60.0, "means of 0.2 s")):
+    for until, said in (
+        (180.0, "means per video segment, pauses included"),
+        (60.0, "means of 0.2 s"),
+    ):
         _, (panel,) = shown_panels(runs, ["throughput"], 0.0, until)
         assert panel.detail == said
 
@@ -201,7 +204,7 @@ def test_the_last_mean_of_a_video_that_loads_all_the_time_ends_with_its_data(end
     film = Flow(workload="video", set={"video_length": "2 min"})
     runs = watch(Scenario(links={"dsl": link}, flows={"film": film}, end=end), kinds=["throughput"])
     _, (panel,) = shown_panels(runs, ["throughput"])
-    assert panel.detail == "means per segment"
+    assert panel.detail == "means per video segment, pauses included"
     line, flow = line_of(panel, "steps"), runs[0].flows[0]
     requested, read = flow.times("request") / 1e9, flow.times("segment") / 1e9
     assert len(requested) == len(read) == 30

@@ -175,7 +175,10 @@ function atBursts(run, edges, fixed, step) {
     const target = edge + step, far = one => Math.abs(one - target);
     const near = begins.filter(one => far(one) <= most && one <= until - least && one < final).sort((a, b) => far(a) - far(b));
     if (near.length) edge = near[0];
-    else if (isBurst) edge = until - target < least ? until : target;
+    else if (isBurst) {
+      if (until === last && until - edge < step / 2 && found.length > 1) found.pop();
+      edge = until - target < least ? until : target;
+    }
     else {
       const behind = edges.filter(one => one > edge), from = edge;
       edge = edges.includes(from) ? behind[0] : behind.find(one => one === final || fixed.includes(one) || one - from >= least);

@@ -243,7 +243,7 @@ const KINDS = {
       own(at, run, throughput(at, run), yOf, at.edgesOf(run, interval(at)).at(-1));
     },
     rows: ["stalled", ...Events.AT_TIMEOUTS, ...Events.OF_REQUESTS],
-    marks: [["line", "arrivals"], ["band", "rate of the link in use", run => !run.path.isOwnRate], ["made", "rate of the link in use", run => run.path.isOwnRate]],
+    marks: [["line", "arrivals"], ["band", "rate of the link in use{way}", run => !run.path.isOwnRate], ["made", "rate of the link in use{way}", run => run.path.isOwnRate]],
     tell(at, run, time) {
       const { t, v } = throughput(at, run), k = at.upper(t, time) - 1;
       if (k < 0 || time > run.end) return [];

@@ -254,7 +254,7 @@ function legend(runs, panels, { icon, shape, of, differ, hasBars, words }) {
   const spans = all => all.filter(([, , there]) => there === undefined || there).map(([mark, text]) => `<span data-mark="${mark}">${sample(mark, icon, shape)}${escaped(text)}</span>`);
   const below = panels.flatMap(({ name, own, alone, has, marks }) => [...(name ? [`<i>${escaped(name)}:</i>`] : []),
     ...own.map(([picture, text]) => `<span>${picture}${escaped(text)}</span>`),
-    ...spans(marks.map(([mark, text, there]) => [mark, text.replace("{of}", of && ` (${of})`), !there || some(run => has(run) && there(run, alone))]))]);
+    ...spans(marks.map(([mark, text, there]) => [mark, text.replace("{of}", of && ` (${of})`).replace("{way}", runs[0].path.way), !there || some(run => has(run) && there(run, alone))]))]);
   const events = [...new Set(panels.flatMap(({ rows, told }) => rows || told || []))].map(one => [one, words[one], some(run => [run, run.objects].some(told => told && (told.events[one] || []).length))]);
   const ends = spans([...events, ["flag", "order of a policy", some(run => run.orders.length)]]);
   if (ends.length && panels.length > 1) ends.unshift("<i>marks:</i>");

@@ -139,6 +139,9 @@ def at_bursts(
         if len(near):
             end = float(near[np.abs(near - end).argmin()])
         elif is_burst:
+            if until == last_s and until - edge < interval / 2 and len(found) > 1:
+                # A part of a burst is no peak: it joins the interval before.
+                found.pop()
             end = until if until - end < least else end
         else:
             behind = edges[edges > edge]

@@ -109,6 +109,9 @@ def rates_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interva
         # In the legend a single line has its name.
         solid = any(one.draw == "steps" and one.quantity != "pacing rate" for one in curves)
         said = f"the {'solid ' * solid}line is the pacing rate"
+        own = next(one for one in curves if one.quantity == "pacing rate")
+        if detail and solid and not own.of_intervals:
+            detail = f"dashed: {detail} of the delivery rate"
         detail = "; ".join(filter(None, (said, detail)))
     return Panel("rates", "Sender's rates\n(Mbit/s)", "Mbit/s", curves, detail)
 

@@ -495,7 +495,8 @@ def _throughput(runs: Sequence[WatchedRun], window: tuple[float, float], interva
     said = f"means of {seconds_text(interval)}"
     are_whole = [interval >= run.segments.get(flow.flow, math.inf) for run, flow, _ in lines]
     if any(are_whole):
-        said = "means per segment" if all(are_whole) else f"{said}, of videos per segment"
+        whole = "means per video segment, pauses included"
+        said = whole if all(are_whole) else f"{said}, of videos per segment"
     detail = "; ".join(filter(None, (said, late_words(lines))))
     return Panel("throughput", "Throughput\n(Mbit/s)", "Mbit/s", drawn, detail)
 

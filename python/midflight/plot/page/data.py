@@ -286,6 +286,8 @@ def path_data(run: WatchedRun, rate: Curve) -> dict[str, Any]:
     handovers = _ns(np.array(run.handovers, np.float64))
     return {
         "rate": steps_data(Steps(_ns(rate.time_s[known]), rate.value[known])),
+        # The direction of the rate, where flows go both ways.
+        "way": run.way,
         "links": [[a, min(b, end), labelled(link)] for a, b, link in stretches],
         "handovers": packed(handovers[handovers < end]),
         "recorded": bool(run.recorded or run.recorded_rates),
