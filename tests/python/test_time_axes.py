@@ -20,6 +20,7 @@ from midflight.plot.over_time.crowded import without_many
 from midflight.plot.over_time.curves import Curve, Panel, seconds_text
 from midflight.plot.over_time.followed import TimeUnit, time_title
 from midflight.plot.over_time.history import histories
+from midflight.plot.over_time.intervals import has_whole_bursts
 from midflight.plot.over_time.marks import STALL
 from midflight.plot.over_time.panel_scales import (
     CUT,
@@ -619,6 +620,17 @@ def test_intervals_end_where_bursts_begin() -> None:
             assert (np.diff(means) > -1e-3).all()
         else:
             assert np.ptp(means) < 0.01 * means.mean()
+
+
+def test_intervals_of_other_lengths_than_round_trips_keep_their_grid() -> None:
+    """Those that end at some bursts would be longer and shorter by turns."""
+    (run,) = runs = watch("wifi-to-lte", kinds=["throughput"])
+    trip = float(np.median(run.flows[0].values("rtt_sample")))
+    assert not has_whole_bursts(run, run.flows[0], 1.6 * trip)
+    (ferry,) = watch("ferry", kinds=["throughput"])
+    assert has_whole_bursts(ferry, ferry.flows[0], 0.78)
+    assert not has_whole_bursts(ferry, ferry.flows[0], 1.15)
+    assert len(runs) == 1
 
 
 def test_bursts_end_no_interval_in_which_a_link_begins() -> None:

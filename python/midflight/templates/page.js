@@ -19,7 +19,7 @@ const runs = data.runs.map((raw, number) => {
   const run = { number, path, moments, outages, label, flow, look, end, every, near, ends, said, ackSaid, ackLost, notes, orders, shown: true };
   for (const key of ["sent", "segment", "kind", "after", "how", "ack", "acked", "bytes", "cutBytes"]) run[key] = unpack(raw[key]);
   run.cuts = raw.cuts || path.cuts;
-  run.resumed = raw.resumed; run.wholes = raw.wholes; run.last = raw.last; run.always = raw.always; run.frame = raw.frame; run.received = raw.received; run.segments = raw.segments;
+  run.resumed = raw.resumed; run.wholes = raw.wholes; run.last = raw.last; run.ofBursts = raw.ofBursts; run.frame = raw.frame; run.received = raw.received; run.segments = raw.segments;
   for (const key of ["cwnd", "ssthresh", "pipe", "rto", "rtt"]) run[key] = steps(raw[key]);
   if (raw.buffer) run.buffer = steps(raw.buffer);
   if (raw.bitrate) run.bitrate = steps(raw.bitrate);

@@ -123,7 +123,7 @@ function edgesOf(run, step) {
       .map(([, time,, early]) => time - early <= MOST_EARLY * step ? early : time);
     const ends = [...cuts, ...own, ...isWhole ? [] : partsOf(run, step)].sort((a, b) => a - b), made = madeEdges(ends, step, end, begin);
     const found = isWhole ? atInstants(made, run.segments.requested.map(([time]) => time), new Set([...ends, begin]), step) : wholeBursts(run, made, [begin, ...own], step);
-    run.edges.set(step, run.always && !isWhole ? atBursts(run, found, [...ends, begin], step) : found);
+    run.edges.set(step, run.ofBursts.includes(step) && !isWhole ? atBursts(run, found, [...ends, begin], step) : found);
   }
   return run.edges.get(step);
 }

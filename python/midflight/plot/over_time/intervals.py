@@ -24,9 +24,9 @@ from midflight.plot.over_time.link_rates import rate_in_use
 __all__ = [
     "LEAST_INTERVALS",
     "Usual",
+    "has_whole_bursts",
     "interval_note",
     "main_uses",
-    "sends_always",
     "usual_interval",
     "usual_intervals",
 ]
@@ -163,15 +163,19 @@ def _of_links(seen: _Seen, shown: float, count: float, most: float) -> float:
 
 
 def _trips(
-    run: WatchedRun, window: tuple[float, float], *, in_bursts: bool = False
+    run: WatchedRun,
+    window: tuple[float, float],
+    *,
+    in_bursts: bool = False,
+    flows: Sequence[History] | None = None,
 ) -> Iterator[float]:
     """The round trips, in seconds, of the flows on each link that is in use for a good part of a
     window: means of less than these show the bursts of a window, and no throughput. What waits in a
     queue arrives without bursts, so that the shortest one of each link counts. They may be those of
-    flows that send `in_bursts`.
+    flows that send `in_bursts`, or only of some `flows`.
     """
     uses = main_uses(run, window)
-    for flow in run.flows:
+    for flow in run.flows if flows is None else flows:
         at, every = flow.times("rtt_sample") / NS_PER_S, flow.values("rtt_sample")
         for use in uses:
             trips = every[inside(at, use)]
@@ -208,7 +212,7 @@ def interval_note(
         # Parts of a round trip show the bursts.
         return ""
     whole = max(1, round(interval_s / trip))
-    if abs(interval_s - whole * trip) < max(_WHOLE * trip, MOST_MOVED * interval_s):
+    if _is_whole(interval_s, trip):
         # Its intervals end where bursts begin.
         return ""
     return (
@@ -218,14 +222,28 @@ def interval_note(
     )
 
 
-def sends_always(run: WatchedRun, flow: History) -> bool:
+def has_whole_bursts(run: WatchedRun, flow: History, interval_s: float) -> bool:
+    """Whether intervals have few, whole round trips of a flow that sends in bursts, so that they
+    can end where bursts begin.
+    """
+    trips = _trips(run, (0.0, run.end_ns / NS_PER_S), in_bursts=True, flows=[flow])
+    return any(interval_s < _FEW_TRIPS * trip and _is_whole(interval_s, trip) for trip in trips)
+
+
+def _is_whole(interval_s: float, trip: float) -> bool:
+    """Whether an interval has whole round trips, but for what its ends may be moved."""
+    apart = abs(interval_s - max(1, round(interval_s / trip)) * trip)
+    return apart < max(_WHOLE * trip, MOST_MOVED * interval_s)
+
+
+def _sends_always(run: WatchedRun, flow: History) -> bool:
     """Whether a flow always has data to send, as those of applications have not."""
     return run.workload_of(flow) in (None, "", "bulk")
 
 
 def _has_bursts(run: WatchedRun, flow: History, use: tuple[float, float], trip: float) -> bool:
     """Whether data of a flow that always has some arrive in bursts, each a part of a round trip."""
-    if not sends_always(run, flow):
+    if not _sends_always(run, flow):
         return False
     at = flow.times("rcv") / NS_PER_S
     gaps = np.diff(at[inside(at, use)])

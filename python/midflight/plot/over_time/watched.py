@@ -68,7 +68,7 @@ from midflight.plot.over_time.history import (
     usual_flow,
     usual_of,
 )
-from midflight.plot.over_time.intervals import LEAST_INTERVALS, sends_always, usual_interval
+from midflight.plot.over_time.intervals import LEAST_INTERVALS, has_whole_bursts, usual_interval
 from midflight.plot.over_time.link_rates import rate_in_use, rates_of
 from midflight.plot.over_time.marks import GROUPS, TIMEOUTS, check_marks, timeouts
 from midflight.plot.over_time.queues import queue_panel
@@ -537,7 +537,7 @@ def _edges(run: WatchedRun, flow: History, window: tuple[float, float], interval
     begins = [begin, *own] if is_burst else own
     # Of data that arrive after the window none are drawn.
     whole = with_whole_bursts(edges, begins, interval, at, data[data <= edges[-1]])
-    if not sends_always(run, flow):
+    if not has_whole_bursts(run, flow, interval):
         return whole
     is_pause = silent >= LEAST_PAUSE * interval
     near = again - received <= MOST_EARLY * interval

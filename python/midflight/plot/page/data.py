@@ -34,7 +34,7 @@ from midflight.plot.over_time.bins import LEAST_PAUSE
 from midflight.plot.over_time.curves import Curve, WatchedRun
 from midflight.plot.over_time.drained import cuts_of_arrivals
 from midflight.plot.over_time.history import NS_PER_S, History, Steps
-from midflight.plot.over_time.intervals import sends_always
+from midflight.plot.over_time.intervals import has_whole_bursts
 from midflight.plot.over_time.marks import GROUPS
 from midflight.plot.over_time.requests import lost_requests
 from midflight.plot.over_time.room import extremes
@@ -413,7 +413,8 @@ def _arrived(run: WatchedRun, flow: History, intervals: Intervals, payload: int)
         ]
     )
     # Of other flows a pause that is shorter than an interval is none.
-    share = LEAST_PAUSE if (is_always := sends_always(run, flow)) else 1.0
+    of_bursts = [one for one in intervals.lengths if has_whole_bursts(run, flow, one / NS_PER_S)]
+    share = LEAST_PAUSE if of_bursts else 1.0
     is_seen = resumed[:, 0] >= share * min(intervals.lengths)
     is_seen[0] = True
     resumed = resumed[is_seen]
@@ -431,7 +432,8 @@ def _arrived(run: WatchedRun, flow: History, intervals: Intervals, payload: int)
         "cutBytes": packed(by_cut),
         "resumed": resumed.tolist(),
         "wholes": wholes,
-        **({"always": 1} if is_always else {}),
+        # Those that end where bursts begin.
+        "ofBursts": of_bursts,
         "last": int(flow.times("rcv")[-1]) if len(flow.times("rcv")) else 0,
         # Means end with the data of a flow that is done.
         **({} if flow.received_ns == flow.end_ns else {"received": flow.received_ns}),
