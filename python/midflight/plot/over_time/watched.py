@@ -543,8 +543,8 @@ def _edges(run: WatchedRun, flow: History, window: tuple[float, float], interval
     near = again - received <= MOST_EARLY * interval
     bursts = np.where(near, received, again)[is_pause].tolist()
     # A run may end in a burst.
-    last = math.inf if flow.received_ns < flow.end_ns else flow.end_ns / NS_PER_S
-    return at_bursts(whole, bursts, interval, [*at, begin, *own], last)
+    last_s = math.inf if flow.received_ns < flow.end_ns else flow.end_ns / NS_PER_S
+    return at_bursts(whole, bursts, interval, [*at, begin, *own], last_s)
 
 
 def opened_s(run: WatchedRun, flow: History) -> float | None:
