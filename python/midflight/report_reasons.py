@@ -19,12 +19,17 @@ from midflight.explain.limits import (
 from midflight.explain.path import PathSamples
 from midflight.explain.recovery import Recovering, recovery_lines, slow_recovery
 from midflight.explain.slow_times import Using, slow_line
+from midflight.explain.use_of_link import Span
 from midflight.run_tables import is_requests, rows
 
 if TYPE_CHECKING:
     from midflight.scenario import Outcome
 
 __all__ = ["Reasons", "reasons_of"]
+
+
+#: A link of which a flow used less than this share has its limit told, however short that was.
+_LITTLE = 0.2
 
 
 class Reasons(NamedTuple):
@@ -71,7 +76,8 @@ def reasons_of(
             stall = stalled, stalled + row["stall_ns"]
             of = Flowing(run, name, paths[is_up], stall, is_alone, setting)
             told = len(limits)
-            for when, within in long_uses(paths[is_up], span):
+            uses = long_uses(paths[is_up], span)
+            for when, within in [*uses, *_least_used(of, span, uses)]:
                 if found := limits_of(of, within):
                     limits.append((key, name, sentence(found, when)))
             if len(outcomes) > 1 and told == len(limits) and (used := use_of(of, span)):
@@ -90,3 +96,20 @@ def reasons_of(
     slow = slow_line(using) if len(ways) == 1 else ""
     recoveries = recovery_lines(flows, has_summary=bool(slowest))
     return Reasons(limits, [*([slow] if slow else []), *recoveries], slowest)
+
+
+def _least_used(
+    of: Flowing, span: Span, told: Sequence[tuple[str, Span]]
+) -> list[tuple[str, Span]]:
+    """Return the time on a link, none of those that are told, in which a flow used least of it, if
+    that was little.
+    """
+    events = of.run.of(of.flow)
+    found = []
+    for when, within in long_uses(of.path, span, least=0.0):
+        could = of.path.bits(*within)
+        if (when, within) not in told and could > 0:
+            share = events.bits_of(of.path.passing(*within)) / could
+            found.append((share, (when, within)))
+    least = min(found, default=None)
+    return [] if least is None or least[0] >= _LITTLE else [least[1]]

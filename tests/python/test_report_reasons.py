@@ -758,3 +758,11 @@ def test_a_sender_is_paced_if_its_controller_gives_a_rate() -> None:
         spans = (0, 5_000_000_000)
         path = PathSamples(run.setup, is_up=False)
         assert not (is_paced and held_by_receiver(run, "dl", spans, path))
+
+
+def test_a_link_of_which_little_was_used_has_its_limit_however_short_that_was() -> None:
+    """After a long time on another link it is a small part of the flow."""
+    sets = {"handoffs.0.at": "2 s"}
+    outcome = Scenario.read("wifi-to-5g", sets=sets).run()
+    said = [what for *_, what in reasons_of({"": outcome}, ["download"]).limits]
+    assert any("on `5g`: the congestion window was the limit" in one for one in said)
