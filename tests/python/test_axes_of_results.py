@@ -186,19 +186,21 @@ def test_whiskers_at_a_number_are_points_apart_and_inside_the_axes(scale: str) -
     columns: dict[str, list[Any]] = {
         "a.x": ["1", "1", "3", "3"] * len(schemes),
         "scheme": [one for one in schemes for _ in range(4)],
-        "sent": [1.0, 2.0, 3.0, 4.0] * len(schemes),
+        # Lines that are the same would be one.
+        "sent": [one / 10 + sent for one in range(4) for sent in (1.0, 2.0, 3.0, 4.0)],
     }
     data = spread_of(columns, "interval", value="sent", x="a.x", by=["scheme"])
     for size in ("single", "double"):
         figure = spread_figure(data, xscale=scale, size=size)
         figure.canvas.draw()
         (axes,) = figure.axes
-        # The lines are the same, which their labels say.
-        lines = [one for one in axes.lines if str(one.get_label()).split()[0] in schemes]
+        lines = [one for one in axes.lines if one.get_label() in schemes]
+        assert [one.get_xdata().tolist() for one in lines] == [[1.0, 3.0]] * len(schemes)
+        markers = [one for one in axes.lines if one.get_label() == "_"]
         bars = [[bar[0] for bar in each.get_segments()] for each in axes.collections]
         # A marker is on its whisker.
         starts = [[float(bar[0, 0]) for bar in each.get_segments()] for each in axes.collections]
-        assert [one.get_xdata().tolist() for one in lines] == starts
+        assert [one.get_xdata().tolist() for one in markers] == starts
         places = np.array([axes.transData.transform(each)[:, 0] for each in bars])
         apart = np.diff(places, axis=0) * 72 / figure.dpi
         assert len(bars) == len(schemes)
