@@ -207,7 +207,7 @@ def _plot_results(
             )
         if kind == "heatmap" and is_usual and is_left_out(folder, asked_rows):
             note(
-                "most intervals of the changes have no end or are wider than the changes are "
+                "many intervals of the changes have no end or are wider than the changes are "
                 "apart; --kind interval shows them"
             )
         if words := curve_words(samples):

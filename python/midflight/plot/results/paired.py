@@ -729,8 +729,8 @@ def _has_changes(columns: Columns) -> bool:
 
 
 def are_legible(columns: Columns) -> bool:
-    """Whether the changes of a comparison are seen beside their intervals: more than half of these
-    have ends, and are not wider than most changes are apart.
+    """Whether the changes of a comparison are seen beside their intervals: more than two thirds of
+    these have ends, and are not wider than most changes are apart.
     """
     value = usual_change(columns)
     rows = [row for row, one in enumerate(columns[value]) if is_number(one)]
@@ -740,7 +740,7 @@ def are_legible(columns: Columns) -> bool:
     ends = np.array([ends_of(columns, row, value, 1.0) for row in rows])
     widths = ends[~np.isnan(ends).any(axis=1)] @ np.array([-1.0, 1.0])
     low, high = np.quantile(np.append(changes, 0.0), _MOST_CHANGES)
-    return bool(2 * (widths > high - low).sum() < max(1, widths.size))
+    return bool(3 * (widths > high - low).sum() < max(1, widths.size))
 
 
 def _has_intervals(columns: Columns) -> bool:
