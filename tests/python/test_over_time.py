@@ -616,6 +616,21 @@ def test_labels_of_axes_stay_within_their_panels() -> None:
             assert upper.y0 > lower.y1
 
 
+@pytest.mark.parametrize(
+    ("flows", "size", "is_of_means"),
+    [(2, None, False), (3, "double", False), (2, "single", True), (4, None, True)],
+)
+def test_few_windows_keep_their_teeth(flows: int, size: Any, is_of_means: bool) -> None:
+    """Means of losses every second or so would hide them, where there is room for these."""
+    scenario = Scenario(
+        links={"cell": Link(rate="10 Mbit/s", delay="15 ms", queue="20 packets")},
+        flows={f"f{one}": Flow(start=f"{3 * one} s") for one in range(flows)},
+        end="60 s",
+    )
+    (panel,) = shown_panels(watch(scenario, kinds=["cwnd"]), ["cwnd"], size=size)[1]
+    assert panel.detail.startswith("means of") == is_of_means
+
+
 def test_what_goes_the_other_way_is_said() -> None:
     (run,) = watch("household")
     assert list(run.labels) == ["film, sack", "page, enhanced", "backup, sack (up)"]

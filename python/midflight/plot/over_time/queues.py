@@ -35,6 +35,8 @@ _OF_BURSTS, _LEAST_BURST = 5, 0.1
 #: A maximum that is so many times the mean of its interval is not guessed from that.
 _HIDDEN = 3
 _OF_HIDDEN = f"; thin line: maxima above {_HIDDEN} times the mean"
+#: Of more lines they are not drawn: with the means they would be a tangle.
+_MOST_WITH_HIDDEN, _LEFT_OUT = 2, "; maxima not drawn"
 #: A line of means that goes up and down over the height of its panel more often in an inch is a
 #: black area.
 _MOST_SWINGS_PER_IN = 8
@@ -222,9 +224,11 @@ def _panel_of(
     elif is_binned and len(runs) > 1:
         # Bands of several runs would cover each other.
         longest = max(map(_most_of, curves), default=0.0)
-        curves = [_with_hidden(one, longest) for one in curves]
-        if any(one.most is not None for one in curves):
-            detail += _OF_HIDDEN
+        told = [_with_hidden(one, longest) for one in curves]
+        if any(one.most is not None for one in told):
+            is_many = sum(one.draw == "queue" for one in curves) > _MOST_WITH_HIDDEN
+            detail += _LEFT_OUT if is_many else _OF_HIDDEN
+            curves = curves if is_many else told
     together = {one.link for one in curves if one.draw == "queue" and ", " in one.link}
     if together:
         # A queue at a link that is no longer in use counts, too.

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from midflight.plot.common.line_looks import plain_look
+from midflight.plot.common.style import PAGE_IN
 from midflight.plot.over_time.bins import bin_edges
 from midflight.plot.over_time.curves import (
     Curve,
@@ -39,6 +40,9 @@ _RARE, _INSTANTS = 0.05, 1000
 _OF_SAMPLES = (1, 6)
 #: A single line is a comb if in so many intervals it goes up and down by this share of its values.
 _MOST_COMBED, _OF_COMB = 15, 0.2
+#: So few windows are drawn as they are if an inch has no more swings of a line, and no more
+#: intervals in which it is a comb: their teeth can be seen.
+_FEW_LINES, _MOST_SWINGS_PER_IN, _MOST_COMBED_PER_IN = 3, 16, 10
 #: A window from which on it has no limit.
 _UNLIMITED = 2**30
 #: What begins, or ends, nearer to an end of the time shown than this share of it is seen with that.
@@ -170,7 +174,13 @@ def _limited_by_receiver(runs: Sequence[WatchedRun], window: tuple[float, float]
     )
 
 
-def cwnd_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
+def cwnd_panel(
+    runs: Sequence[WatchedRun],
+    window: tuple[float, float],
+    interval: float,
+    *,
+    width_in: float = PAGE_IN,
+) -> Panel:
     curves, behind = [], []
     alone, has_means = is_alone(runs), False
     for run, flow, how in each_line(runs):
@@ -187,7 +197,9 @@ def cwnd_panel(runs: Sequence[WatchedRun], window: tuple[float, float], interval
         steps = _steps_in(flow.steps("cwnd"), window, flow)
         curves.append(Curve(draw="steps", time_s=steps[0], value=steps[1], **how))
         behind += timeouts(flow, curves[-1], window, alone=alone)
-    curves, said = _calmed(runs, curves, window, interval)
+    few = (_MOST_SWINGS_PER_IN * width_in, _MOST_COMBED_PER_IN * width_in)
+    most = few if len(curves) <= _FEW_LINES else (_MOST_SWINGS, _MOST_COMBED)
+    curves, said = _calmed(runs, curves, window, interval, most)
     shown = [one for one in (*curves, *behind) if len(one.time_s)]
     of_pipe = f"pipe: means of {seconds_text(interval)}" if has_means else ""
     limits = _limited_by_receiver(runs, window)
@@ -211,10 +223,13 @@ def _calmed(
     lines: Sequence[Curve],
     window: tuple[float, float],
     interval: float,
+    most: tuple[float, float] = (_MOST_SWINGS, _MOST_COMBED),
 ) -> tuple[list[Curve], str]:
     """Lines of steps, or, if several of them go up and down so often that they would hide each
-    other, their means of intervals, and what to say of them.
+    other, their means of intervals, and what to say of them. They may have so many swings, and so
+    many intervals in which they are a comb.
     """
+    most_swings, most_combed = most
     if len(lines) < 2:
         return list(lines), ""
     each = [
@@ -225,7 +240,7 @@ def _calmed(
     def is_restless(line: Curve, edges: Values) -> bool:
         # Beside a line that reaches far more, it is no comb on its axis, but hides what is near it.
         usual = float(np.median(line.value))
-        return _swings(line) > _MOST_SWINGS or _is_comb(*_ends_in(line, edges), usual)
+        return _swings(line) > most_swings or _is_comb(*_ends_in(line, edges), usual, most_combed)
 
     if not any(len(one.time_s) and is_restless(one, at) for one, at in each):
         return list(lines), ""
@@ -243,12 +258,14 @@ def _ends_in(line: Curve, edges: Values) -> tuple[Values, Values, Values]:
     return low, high, np.array([np.abs(np.diff(one)).sum() for one in parts])
 
 
-def _is_comb(low: Values, high: Values, ways: Values, of: float) -> bool:
+def _is_comb(
+    low: Values, high: Values, ways: Values, of: float, most: float = _MOST_COMBED
+) -> bool:
     """Whether a line of steps with these ends (`_ends_in`) goes up and down, by a share `of` a
-    value, in many intervals.
+    value, in more than so many intervals.
     """
     span = high - low
-    return int(((span > _OF_COMB * of) & (ways > 1.5 * span)).sum()) > _MOST_COMBED
+    return int(((span > _OF_COMB * of) & (ways > 1.5 * span)).sum()) > most
 
 
 def _combed(line: Curve, edges: Values) -> Curve:

@@ -376,8 +376,8 @@ def panels_of(
     }
     found = []
     for kind in dict.fromkeys(kinds):
-        of_queues = {"is_fixed": is_fixed, "width_in": width_in}
-        given: Any = of_queues if kind == "queue" else {}
+        given: Any = {"width_in": width_in} if kind in ("queue", "cwnd") else {}
+        given |= {"is_fixed": is_fixed} if kind == "queue" else {}
         panel = _KINDS[kind](runs, window, interval, **given)
         curves = [one for one in panel.curves if len(one.time_s) and one.draw not in left_out]
         if not any(one.draw != "area" for one in curves):
