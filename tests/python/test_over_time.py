@@ -652,6 +652,18 @@ def test_what_goes_the_other_way_is_said() -> None:
     assert float(up.max()) >= np.nanmax(wifi.value) > 0
 
 
+def test_the_rate_of_a_link_is_that_of_the_way_of_the_flow_that_is_shown() -> None:
+    """Also if the first flow of the scenario goes the other way."""
+    link = Link(rate="20 Mbit/s", delay="10 ms", up={"rate": "4 Mbit/s"})
+    flows = {"get": Flow(), "put": Flow(direction="up")}
+    both = Scenario(links={"cell": link}, flows=flows, end="3 s")
+    for shown, rate in (("get", 20), ("put", 4)):
+        _, (panel,) = shown_panels(watch(both, flows=[shown]), ["throughput"])
+        (area,) = (one for one in panel.curves if one.draw == "area")
+        assert area.label == "rate of the link"
+        assert {*area.value.tolist()} == {rate}
+
+
 def test_the_window_has_the_name_of_its_line() -> None:
     runs = watch(one_link())
     window, panels = shown_panels(runs, ["throughput", "cwnd"])
