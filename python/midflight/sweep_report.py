@@ -370,6 +370,7 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
     from midflight.plot.results.median_panels import are_panels
     from midflight.plot.results.paired import (
         are_legible,
+        is_curve,
         lacks_pairs,
         paired_maps,
         paired_shown,
@@ -381,6 +382,7 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
     from midflight.plot.results.tables import only_rows, read_columns
     from midflight.plot.usual import (
         after_handoff,
+        curve_axis,
         free_axes,
         settled_sides,
         usual_by,
@@ -414,6 +416,7 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
     counts = {key: len(values) for key, values in asked.axes.items() if len(values) > 1}
     over = {k: n for k, n in counts.items() if k not in (*summary.by, asked.compare)}
     paired, mapped = paired_shown(compared_in_pairs), paired_maps(compared_in_pairs)
+    curve = curve_axis(asked.axes, asked.compare, summary.by)
     if lacks_pairs(compared_in_pairs):
         paired = mapped = None
     elif (
@@ -430,6 +433,12 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
         compared_in_pairs = Summary.of(asked, folder, metric, again).comparison_columns()
         over = {key: count for key, count in counts.items() if key not in again}
         paired = paired_shown(compared_in_pairs)
+    elif curve is not None:
+        again = [key for key in asked.axes if key in (curve, asked.compare)]
+        every = Summary.of(asked, folder, metric, again).comparison_columns()
+        if (over_it := paired_shown(every, curve)) is not None and is_curve(every):
+            over = {key: count for key, count in counts.items() if key not in again}
+            compared_in_pairs, paired = every, over_it
     if paired is not None:
         how: Any = {"value": paired.value, "x": paired.x, "by": paired.by, "samples": over}
         change = spread_of(compared_in_pairs, "interval", **how)

@@ -4,6 +4,7 @@ that are far longer than the others.
 
 from __future__ import annotations
 
+import base64
 import csv
 import math
 import re
@@ -36,6 +37,7 @@ from midflight.plot.results.tables import read_columns
 from midflight.plot.usual import after_handoff
 from midflight.results import ratio_ci
 from midflight.sweep import Sweep
+from midflight.sweep_report import sweep_figures
 from midflight.sweep_summary import Summary
 from test_over_time import rows_of
 
@@ -320,6 +322,32 @@ def test_the_flows_that_were_done_are_counted_once(
     assert found
     assert f"left out: {found[1]} flows done before the handoff" in out.read_text()
     assert f"In {found[1]} cells a handoff came when every flow was done" in table
+
+
+@pytest.mark.parametrize("count", [7, 8])
+def test_many_instants_alone_are_the_axis_of_the_usual_changes(
+    count: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, out = tmp_path / "out", tmp_path / "x.svg"
+    words = ["--axis", f"{SCHEME}=sack,freeze,enhanced", "--axis", "seed=1,2"]
+    words += ["--axis", f"{AT}=0.1s:{count / 10}s:0.1s", "--set", "flows.download.size=20 MB"]
+    assert main(["sweep", "wifi-to-lte", *words, "--compare", SCHEME, "--out", str(folder)]) == 0
+    capsys.readouterr()
+    assert main(["plot", str(folder), "--out", str(out)]) == 0
+    said, is_curve = capsys.readouterr().err, count == 8
+    assert (f"--kind interval --x {AT} --y ratio;" in said) == is_curve
+    assert ("--x value shows one change over all instants" in said) == is_curve
+    assert (f"--x {AT} shows it at each of them" in said) != is_curve
+    assert ("Instant of the handoff (s)" in out.read_text()) == is_curve
+    made = Summary.of(Sweep.read(folder), folder)
+    first = next(sweep_figures(Sweep.read(folder), folder, made))
+    drawn = base64.b64decode(first["image"].split(",", 1)[1]).decode()
+    assert ("Instant of the handoff (s)" in drawn) == is_curve
+    # The pooled one, and the one of a few of the instants, stay.
+    few = ["--where", f"{AT}=0.1s,0.2s"]
+    for more in (["--x", "value"], ["--kind", "interval"], few):
+        assert main(["plot", str(folder), *more, "--out", str(out)]) == 0
+        assert "Instant of the handoff (s)" not in out.read_text()
 
 
 def test_what_gives_a_curve_over_pooled_instants_is_named(

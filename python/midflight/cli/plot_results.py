@@ -82,6 +82,7 @@ def _plot_results(
         usual_shown,
         which_after,
     )
+    from midflight.sweep_results import is_sample
 
     chosen = words_by_column("--where", where), words_by_column("--without", without)
     kept = chosen_values(source, *chosen, baseline)
@@ -210,7 +211,9 @@ def _plot_results(
                 "many intervals of the changes have no end or are wider than the changes are "
                 "apart; --kind interval shows them"
             )
-        if words := curve_words(samples):
+        is_curve = is_again and asked.x is None and x is not None and is_sample(x)
+        curve = x if is_curve else None
+        if words := curve_words(samples, curve):
             note(words)
     elif shown != asked or is_after:
         of = "" if paired is None else f"{source} --kind {kind} "

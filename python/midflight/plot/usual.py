@@ -28,6 +28,7 @@ __all__ = [
     "Shown",
     "after_handoff",
     "asks_phases",
+    "curve_axis",
     "free_axes",
     "free_columns",
     "is_sweep",
@@ -57,6 +58,8 @@ USUAL_MAPS = 9
 MOST_MAPS = 12
 #: Changes with their intervals would be a wall of lines beyond this number.
 MOST_CHANGES = 5
+#: So many instants are a curve and not only a sample of chance.
+_LEAST_CURVE = 8
 #: What is compared and schemes, which are not pooled, have lines up to this number.
 _MOST_APART = len(SERIES)
 
@@ -392,6 +395,24 @@ def free_axes(axes: Mapping[str, Sequence[str]], compare: str | None) -> list[st
 
     free = {key: values for key, values in axes.items() if len(values) > 1}
     return places_of(free, compare, SEED)
+
+
+def curve_axis(
+    axes: Mapping[str, Sequence[str]], compare: str | None, by: Collection[str]
+) -> str | None:
+    """Return the axis of instants over which changes are drawn though the tables, which separate
+    the axes `by`, pool it: the only one with several values beside what is compared and seeds, if
+    it has enough of them. None if there is no such axis.
+    """
+    from midflight.sweep_results import SEED, is_sample
+
+    skipped = {compare, SEED}
+    varied = [key for key, values in axes.items() if key not in skipped and len(values) > 1]
+    if compare is None or len(varied) != 1:
+        return None
+    (key,) = varied
+    is_pooled = is_sample(key) and key not in by
+    return key if is_pooled and len(axes[key]) >= _LEAST_CURVE else None
 
 
 def _best_first(

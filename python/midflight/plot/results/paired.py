@@ -47,6 +47,7 @@ from midflight.plot.usual import (
     MOST_MAPS,
     USUAL_MAPS,
     Shown,
+    curve_axis,
     is_sweep,
     places_of,
     with_flows,
@@ -62,6 +63,7 @@ __all__ = [
     "check_is_apart",
     "comparison_of",
     "curve_words",
+    "is_curve",
     "is_left_out",
     "lacks_pairs",
     "left_out_reason",
@@ -131,7 +133,14 @@ def paired_figure(
 
     Where the comparison of a sweep has more lines than can be distinguished, or lacks an axis that
     is asked for, the sweep's values are compared again, with all pooled but what the figure shows.
+    So they are if instants are all that it pools (`curve_axis`): the usual figure is over these.
     """
+    axis = None if has_by or asked.x is not None else _curve_of(source, kind, where)
+    if axis is not None:
+        over = asked._replace(x=axis)
+        curve = paired_figure(source, kind, over, where, has_by=False, baseline=baseline)
+        if curve is not None and curve.columns is not None and is_curve(curve.columns):
+            return curve
     if baseline is not None:
         return _against(source, kind, asked, where, baseline)
     pooled = {*asked.by} - {*_columns_apart(source)}
@@ -142,6 +151,27 @@ def paired_figure(
     if has_by and asked.value not in CHANGES:
         return None
     return _compared_again(source, kind, asked, where)
+
+
+def _curve_of(
+    source: TableSource, kind: str | None, where: Mapping[str, str | Sequence[str]] | None
+) -> str | None:
+    """The instants over which the usual figure of a sweep has its changes; None if it has none."""
+    if kind is not None or not is_sweep(source):
+        return None
+    from midflight.sweep_folder import read_definition
+
+    asked = read_definition(Path(str(source)))
+    kept = {**asked["axes"], **kept_values(asked["axes"], where)}
+    axes = {key: kept[key] for key in asked["axes"]}
+    return curve_axis(axes, asked.get("compare"), asked["by"] or ())
+
+
+def is_curve(columns: Columns) -> bool:
+    """Whether changes at each of several instants are lines that say more than one change over all
+    of these: they are not hidden by their intervals.
+    """
+    return not _has_intervals(columns) or are_legible(columns)
 
 
 def _against(
@@ -666,10 +696,14 @@ def check_is_apart(
             )
 
 
-def curve_words(samples: Collection[str]) -> str:
-    """Return what gives a curve over an axis that a comparison pools; "" without such an axis."""
+def curve_words(samples: Collection[str], curve: str | None) -> str:
+    """Return what gives a curve over an axis that a comparison pools, or, of the usual `curve`,
+    one change over all of its axis; "" without such an axis.
+    """
     from midflight.sweep_results import SEED
 
+    if curve is not None:
+        return f"--x {_VALUE} shows one change over all {plural_name(curve)}"
     pooled = [name for name in samples if name != SEED]
     if not pooled:
         return ""
