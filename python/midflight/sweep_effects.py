@@ -40,7 +40,7 @@ __all__ = [
 COLUMNS = (
     *("flow", "metric", "compared", "value", "baseline", "combinations", "lower", "higher"),
     *("open", "same", "without_pairs", "runs", "finished", "pairs", "over", "samples"),
-    *("difference", "half_width", "ratio", "ratio_low", "ratio_high", "harms", "points"),
+    *("difference", "half_width", "ratio", "ratio_low", "ratio_high", "gains", "harms", "points"),
     *("harm_at", "harm_difference", "harm_ratio", "harm_ratio_low", "harm_ratio_high"),
 )
 #: A cell without a number.
@@ -67,8 +67,9 @@ class Effect:
     finished: int = 0
     #: The change of the mean over all pairs of all combinations; None without any.
     mean: Comparison | None = None
-    #: At how many combinations, with all axes but seeds apart, it is clearly worse, of how many,
-    #: and where it is so by most.
+    #: At how many combinations, with all axes but seeds apart, it is clearly better and worse, of
+    #: how many, and where it is worse by most.
+    gains: int = 0
     harms: int = 0
     points: int = 0
     harm: Comparison | None = None
@@ -116,8 +117,9 @@ def effects_of(summary: Summary) -> list[Effect]:
             ]
             here = [one for one in points if (one.flow, one.value) == key]
             here = [one for one in here if one.pairs or told_side(one, is_end=is_end)]
-            # Only of what has a direction something is harm.
-            harms = [one for one in here if sign and told_side(one, is_end=is_end) == -sign]
+            # Only of what has a direction something is better or harm.
+            ways = [sign * told_side(one, is_end=is_end) for one in here]
+            harms = [one for one, way in zip(here, ways, strict=True) if way < 0]
             done = ended.get(value)
             found.append(
                 Effect(
@@ -133,6 +135,7 @@ def effects_of(summary: Summary) -> list[Effect]:
                     runs=done.runs if done else 0,
                     finished=done.done if done else 0,
                     mean=next((w for w in wholes if (w.flow, w.value) == key and w.pairs), None),
+                    gains=ways.count(1),
                     harms=len(harms),
                     points=len(here),
                     harm=max(harms, key=lambda one: -sign * _amount(one), default=None),
@@ -187,7 +190,7 @@ def effect_rows(summary: Summary) -> Iterator[list[Any]]:
             *((None,) * len(counts) if is_base else counts),
             *(one.runs, one.finished),
             *(finite(one.mean, name) for name in (*of_mean, *ratios)),
-            *((None, None) if is_base else (one.harms, one.points)),
+            *((None,) * 3 if is_base else (one.gains, one.harms, one.points)),
             at or None,
             *(finite(one.harm, name) for name in ("difference", *ratios)),
         ]
@@ -225,7 +228,6 @@ def effect_cells(
     # Of a single combination without instants the change is all there is.
     has_harm = bool(way.sign) and max((one.points for one in every), default=0) > 1
     in_unit = f" ({size.unit})" if size.unit else ""
-    harm = harm_words(summary)
     head = [
         *(["flow"] if has_flows else []),
         named(str(summary.asked.compare)),
@@ -235,21 +237,26 @@ def effect_cells(
         f"mean change{in_unit}",
         "95 % interval",
         *(["finished" if summary.metric.endswith("_ns") else "with a value"] if has_runs else []),
-        *([f"{harm} at", f"worst{in_unit}", WHERE] if has_harm else []),
+        *(
+            [*(f"{one} at" for one in _sides(summary)), f"worst{in_unit}", WHERE]
+            if has_harm
+            else []
+        ),
     ]
     lines = [head]
     for one, sides in zip(every, counts, strict=True):
         is_base = one.value == one.baseline
         numbers = [*sides, one.open, *[one.same] * has_same, *[one.without_pairs] * has_none]
         texts = [NO_CELL if is_base else f"{number}" for number in numbers] if several else []
-        worst = [NO_CELL] * 3
+        at_points = [
+            f"{n} of {one.points}" if one.points else NO_CELL for n in (one.gains, one.harms)
+        ]
+        worst = [NO_CELL] * 2
         if one.harm is not None:
             places = one.harm_at(varied)
             at = ", ".join(with_value(named(key), shown(value)) for key, value in places)
             most = "unfinished" if _is_unfinished(one.harm) else _sized(one.harm, size)
-            worst = [f"{one.harms} of {one.points}", most, at or NO_CELL]
-        elif one.points:
-            worst[0] = f"0 of {one.points}"
+            worst = [most, at or NO_CELL]
         lines.append(
             [
                 *([one.flow] if has_flows else []),
@@ -257,7 +264,7 @@ def effect_cells(
                 *texts,
                 *((NO_CELL, NO_CELL) if is_base else _mean_words(one.mean, size)),
                 *([f"{one.finished} of {one.runs}"] if has_runs else []),
-                *(worst if has_harm else []),
+                *([*at_points, *worst] if has_harm else []),
             ]
         )
     return lines
@@ -278,10 +285,10 @@ def _mean_words(mean: Comparison | None, size: Size) -> tuple[str, str]:
     return _sized(mean, size), " to ".join(ends)
 
 
-def harm_words(summary: Summary) -> str:
-    """What harm is called; "" of a metric that is not better one way."""
+def _sides(summary: Summary) -> tuple[str, ...]:
+    """What better and worse are called; nothing of a metric that is not better one way."""
     way = direction_of(summary.metric)
-    return way.word(-way.sign) if way.sign else ""
+    return (way.word(way.sign), way.word(-way.sign)) if way.sign else ()
 
 
 def effect_notes(summary: Summary) -> list[str]:
@@ -309,8 +316,8 @@ def effect_notes(summary: Summary) -> list[str]:
         notes.append("worst: the largest clear change")
     if any(map(_is_unfinished, harms)):
         notes.append(f"unfinished: {every[0].baseline} finished there more often")
-    if harm_words(summary) and any(one.points > one.combinations for one in every):
+    if (sides := _sides(summary)) and any(one.points > one.combinations for one in every):
         apart = [key for key in every[0].axes if key not in summary.by and key in _varied(summary)]
         each = joined([plural_name(key) for key in apart])
-        notes.append(f"{harm_words(summary)} at: counts all {each} separately")
+        notes.append(f"{' and '.join(sides)} at: counts all {each} separately")
     return notes

@@ -519,7 +519,7 @@ def _several(found: Sequence[First], way: Direction, where: _Where) -> str:
         led = listed([first, *(" in ".join(one) for one in more_led)])
         said += f"{'; ' if won else ': '}{led}, but not clearly"
     if not is_one and 0 < len(good) < len(every) and len(good) <= _MOST_NAMED and unclear:
-        said += f"; {_joined(good)} {'are' if len(good) > 1 else 'is'} clearly worse in none"
+        said += f"; {_in_none(good)}"
     return said
 
 
@@ -546,10 +546,14 @@ def _short(found: Sequence[First], way: Direction) -> str:
         parts += [f"{other} in {times}" for other, times in more]
         first = f"no single one is best: clearly the {way.best} is {listed(parts)}"
     if 0 < len(good) < len(every):
-        return f"{first}. Clearly worse in none {'are' if len(good) > 1 else 'is'} {_joined(good)}"
+        return f"{first}. {_in_none(good)}"
     led = Counter(name for one in found for name in one.best)
     name, count = led.most_common(1)[0]
     return f"{first}. Most often {name} has {_mean_words(way)}, in {count}"
+
+
+def _in_none(good: Sequence[str]) -> str:
+    return f"{_joined(good)} {'are' if len(good) > 1 else 'is'} clearly worse in none"
 
 
 def _few(found: Sequence[First], way: Direction, where: _Where) -> str:

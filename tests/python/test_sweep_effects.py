@@ -73,15 +73,20 @@ def test_harm_at_an_instant_is_told_of_several_combinations() -> None:
         0,
     )
     assert (one.lower, one.higher, one.open, one.same, one.without_pairs) == (2, 0, 0, 0, 0)
-    assert (one.harms, one.points) == (1, 4)
+    assert (one.gains, one.harms, one.points) == (3, 1, 4)
     assert one.harm_at([GAP, AT]) == [(GAP, "1s"), (AT, "2s")]
     (head, _, line) = effect_cells(made)
     assert dict(zip(head, line, strict=True)) == {
         **{"scheme of get": "a", "faster": "2", "slower": "0", "open": "0"},
         **{"mean change (%)": "\N{MINUS SIGN}35", "95 % interval": line[5]},
-        **{"slower at": "1 of 4", "worst (%)": "+20", "where": "gap 1s, instant 2s"},
+        **{
+            "faster at": "3 of 4",
+            "slower at": "1 of 4",
+            "worst (%)": "+20",
+            "where": "gap 1s, instant 2s",
+        },
     }
-    assert "slower at: counts all instants separately" in effect_notes(made)
+    assert "faster and slower at: counts all instants separately" in effect_notes(made)
 
 
 @pytest.mark.parametrize("width", [60, 80, 200])

@@ -39,8 +39,8 @@ def test_a_verdict_on_many_combinations_is_two_short_sentences(tunnel: Path) -> 
     made = Summary.of(Sweep.read(tunnel), tunnel)
     (said,) = best_lines(made)
     assert said == (
-        "None is clearly best in any of 6 combinations. Clearly worse in none are enhanced, sack "
-        "and freeze"
+        "None is clearly best in any of 6 combinations. enhanced, sack and freeze are clearly "
+        "worse in none"
     )
     # The whole one stands below, folded.
     (whole,) = best_lines(made, whole=True)
