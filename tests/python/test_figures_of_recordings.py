@@ -244,8 +244,8 @@ def test_a_narrow_figure_of_a_recording_has_longer_intervals() -> None:
     one = watch(scenario, kinds=["throughput"])
     two = watch(scenario, kinds=["throughput"], schemes=["sack", "bbr-linux"])
     three = watch(scenario, kinds=["throughput"], schemes=["sack", "bbr-linux", "bbr3"])
-    # Queues of three lines are a tangle if an inch has many of their means.
-    of_three = ((three, "double", 5), (three, "single", 10))
+    # Panels of several lines would be a tangle with more means an inch.
+    of_three = ((three, "double", 2), (three, "single", 5))
     of_less = ((one, "double", 1), (one, "single", 2), (two, "single", 5))
     for runs, size, expected in (*of_less, *of_three):
         (panel,) = shown_panels(runs, ["throughput"], size=size)[1]
