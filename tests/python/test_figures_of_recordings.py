@@ -19,7 +19,7 @@ from midflight.plot.over_time.holes import Hole
 from midflight.plot.over_time.panels import shown_panels
 from midflight.plot.over_time.recorded import Row, recording_figure
 from midflight.plot.over_time.room import NO_ROWS, Room, seen_holes, unseen_holes
-from midflight.plot.over_time.watched import rate_in_use, watch
+from midflight.plot.over_time.watched import watch
 from midflight.recordings import quantities
 
 if TYPE_CHECKING:
@@ -197,40 +197,6 @@ def test_intervals_are_those_of_a_recording() -> None:
     )
     (panel,) = shown_panels(watch(steady), ["throughput"])[1]
     assert panel.detail == "means of 1 s"
-
-
-@pytest.mark.parametrize("way", ["down", "up"])
-@pytest.mark.parametrize("seconds", [1.0, 0.05])
-def test_no_throughput_is_above_a_recorded_rate_that_falls(way: str, seconds: float) -> None:
-    """Data that leave a link at a rate arrive at it, one delay later."""
-    times = [round(seconds * one, 3) for one in range(round(12 / seconds))]
-    rates = [(20, 12, 4, 1)[place % 4] for place in range(len(times))]
-    trace = {"time_s": times, "rate_mbps": [20] * len(times), "up_rate_mbps": rates}
-    if way == "down":
-        trace = {"time_s": times, "rate_mbps": rates}
-    scenario = Scenario(
-        links={"cell": Link(delay="60 ms", queue="100 packets", trace=trace)},
-        flows={"data": Flow(direction=way)},
-        end="12 s",
-    )
-    (run,) = watch(scenario, kinds=["throughput"])
-    (panel,) = shown_panels([run], ["throughput"])[1]
-    (area,) = (one for one in panel.curves if one.draw == "area")
-    (line,) = (one for one in panel.curves if one.of_intervals)
-    held = area.value[np.searchsorted(area.time_s, line.time_s, side="right") - 1]
-    assert (line.value - held).max() < 0.9
-    # The packet at an edge is in one of its intervals.
-    assert line.value.max() > 8
-
-
-def test_outages_of_a_recording_stay_where_they_are_marked() -> None:
-    """A rate of what arrives changes later, but none is above 0 in them, or moved over one."""
-    trace = {"time_s": [0, 2, 4.99, 5, 7, 9], "rate_mbps": [20, 5, 9, 0, 8, 2]}
-    links = {"cell": Link(trace=trace, delay="40 ms")}
-    (run,) = watch(Scenario(links=links, flows={"a": Flow()}, end="10 s"))
-    rate = rate_in_use(run, (0.0, 10.0), arriving=True)
-    assert rate.time_s == pytest.approx([0, 2.04, 5, 7, 9.04, 10])
-    assert rate.value.tolist() == [20, 5, 0, 8, 2, 2]
 
 
 def test_a_narrow_figure_of_a_recording_has_longer_intervals() -> None:

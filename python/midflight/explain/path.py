@@ -217,21 +217,20 @@ class PathSamples:
         names = self.links(begin_ns, end_ns)
         if not names:
             return Passing(begin_ns, end_ns, [], begin_ns)
-        first = begin_ns + int(self.delays_ns(names[0], begin_ns))
-        last = end_ns + int(self.delays_ns(names[-1], end_ns))
+        first = begin_ns + self._delay(names[0], begin_ns)
+        last = end_ns + self._delay(names[-1], end_ns)
         if self._is_up:
             return Passing(first, last, [], begin_ns)
         ends = [f"{one}-mobile" for one in names]
         # What was sent before may wait for the link.
         return Passing(first, last, ends if {*ends} <= {*self._places} else [], 0)
 
-    def delays_ns(self, name: str, at_ns: float | Values) -> Values:
-        """How long packets that leave a link at these instants take to their end of the path,
-        without queues.
+    def _delay(self, name: str, at_ns: int) -> int:
+        """How long a packet that leaves a link at an instant takes to its end of the path, without
+        queues.
         """
         after = [f"{name}-router", "router-server"] if self._is_up else [f"{name}-mobile"]
         numbers = [self._numbers.get(name, -1), *(self._places.get(one, -1) for one in after)]
-        place = np.maximum(np.searchsorted(self.time_ns, at_ns, side="right") - 1, 0)
-        known = [self._of_link[one]["delay_ns"][place] for one in numbers if one in self._of_link]
-        found: Values = np.sum([np.zeros(np.shape(place)), *known], axis=0)
-        return found
+        place = max(0, int(np.searchsorted(self.time_ns, at_ns, side="right")) - 1)
+        known = (self._of_link.get(one) for one in numbers)
+        return int(sum(float(one["delay_ns"][place]) for one in known if one is not None))

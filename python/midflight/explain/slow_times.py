@@ -137,11 +137,7 @@ def slow_line(flows: Sequence[Using]) -> str:
         rate = events.bits_of(passing) / (end - begin) * NS_PER_S / 1e6
         underway = _longest_ns(events, passing.first_ns, passing.last_ns)
         late = f", and its segments took up to {underway / NS_PER_S:.2g} s" if underway else ""
-        # Figures over time show it then.
-        after = to_ms(passing.first_ns - begin)
-        had.append(
-            f"{one.label or 'the flow'} had {rate:.3g} Mbit/s (arriving {after} later){late}"
-        )
+        had.append(f"{one.label or 'the flow'} had {rate:.3g} Mbit/s{late}")
     return f"{said}; {'; '.join(had)}"
 
 

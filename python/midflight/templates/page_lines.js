@@ -71,11 +71,11 @@ function throughput(at, run) {
   const { t0, t1 } = at.view;
   return at.means(run, at.unit, interval(at) / at.unit, t0, t1);
 }
-/** The rate of the link in use; where it has more steps than there are means, or follows a recording, in means over the same intervals. */
+/** The rate of the link in use; where it has more steps than there are means, in means over the same intervals. */
 function rate(at, path) {
   const { t, v } = path.rate, { t0, t1 } = at.view, edges = at.edges(path.cuts, interval(at), path.end);
   const first = Math.max(0, at.upper(edges, t0) - 1), last = Math.min(edges.length - 1, at.upper(edges, t1));
-  if (last <= first || !path.recorded && at.upper(t, t1) - at.upper(t, t0) <= last - first) return path.rate;
+  if (at.upper(t, t1) - at.upper(t, t0) <= last - first) return path.rate;
   // The integral until each step.
   path.sums ??= t.reduce((sums, time, i) => { if (i) sums.push(sums[i - 1] + v[i - 1] * (time - t[i - 1])); return sums; }, [0]);
   const by = time => { const i = Math.max(0, at.upper(t, time) - 1); return path.sums[i] + v[i] * (time - t[i]); };

@@ -403,18 +403,14 @@ class WatchedRun:
         """
         if not isinstance(self.setup, Setup):
             return {}
-        run, paths = RunEvents(self.setup), self.paths
+        run = RunEvents(self.setup)
+        paths = {
+            way: PathSamples(self.setup, is_up=way == "up", samples=self.samples)
+            for way in {*self.directions}
+        }
         return {
             flow.flow: held_by_receiver(run, flow.flow, (flow.begin_ns, flow.end_ns), paths[way])
             for flow, way in zip(self.flows, self.directions, strict=True)
-        }
-
-    @cached_property
-    def paths(self) -> dict[str, PathSamples]:
-        """The link in use as sampled, in each direction of the flows."""
-        return {
-            way: PathSamples(self.setup, is_up=way == "up", samples=self.samples)
-            for way in {*self.directions}
         }
 
     @cached_property
@@ -572,12 +568,11 @@ def held_in(
     return time, value
 
 
-def averaged(rate: Curve, edges: Values, *, always: bool = False) -> Curve:
+def averaged(rate: Curve, edges: Values) -> Curve:
     """A rate as means over the intervals of throughputs, if it has more steps than there are
-    intervals, or `always`: beside its peaks means would look too low.
+    intervals: beside its peaks means would look too low.
     """
-    is_few = not always and len(rate.time_s) <= len(edges)
-    if len(edges) < 2 or len(rate.time_s) < 2 or is_few or np.isnan(rate.value).any():
+    if len(edges) < 2 or len(rate.time_s) <= len(edges) or np.isnan(rate.value).any():
         return rate
     sums = np.concatenate([[0.0], np.cumsum(rate.value[:-1] * np.diff(rate.time_s))])
     means = np.diff(np.interp(edges, rate.time_s, sums)) / np.diff(edges)

@@ -53,10 +53,8 @@ def _differ(runs: Sequence[WatchedRun], window: tuple[float, float]) -> bool:
 
 
 def rates_of(runs: Sequence[WatchedRun], window: tuple[float, float], edges: Values) -> list[Curve]:
-    """The rate of the links in use when their packets arrive, as means over intervals with these
-    edges if it has more steps, or follows a recording, since a throughput is above a rate that
-    falls in its interval; of runs that differ in it that of each, in the look of its line, or none
-    if these change often.
+    """The rate of the links in use, as means over intervals with these edges if it has more steps;
+    of runs that differ in it that of each, in the look of its line, or none if these change often.
     """
     differ = len({run.path for run in runs}) > 1 and (
         len(paths_of(runs)) > 1 or _differ(runs, window)
@@ -65,13 +63,11 @@ def rates_of(runs: Sequence[WatchedRun], window: tuple[float, float], edges: Val
         # Its first mean is over a whole interval, as those of the lines are.
         begin = min([window[0], *edges[:1].tolist()])
         run = longest(runs)
-        exact = rate_in_use(run, (begin, window[1]), arriving=True)
-        always = not {*run.access.values()}.isdisjoint(run.recorded_rates)
-        rate = _without_outages(averaged(exact, edges, always=always), run)
+        exact = rate_in_use(run, (begin, window[1]))
+        rate = _without_outages(averaged(exact, edges), run)
         return [replace(rate, exact=(exact.time_s, exact.value))]
     found = [
-        replace(rate_in_use(run, window, arriving=True), look=run.looks[0], scheme=run.scheme)
-        for run in runs
+        replace(rate_in_use(run, window), look=run.looks[0], scheme=run.scheme) for run in runs
     ]
     return found if sum(len(one.time_s) for one in found) <= _MOST_CHANGES else []
 
@@ -87,10 +83,8 @@ def _without_outages(rate: Curve, run: WatchedRun) -> Curve:
     return replace(rate, value=value)
 
 
-def rate_in_use(run: WatchedRun, window: tuple[float, float], *, arriving: bool = False) -> Curve:
-    """The rate of the link in use, in Mbit/s, or that of the packets `arriving` over it: it changes
-    later by their delay, but for the changes that are marked (`WatchedRun.cuts`).
-    """
+def rate_in_use(run: WatchedRun, window: tuple[float, float]) -> Curve:
+    """The rate of the link in use, in Mbit/s."""
     times: list[Values] = []
     values: list[Values] = []
     at = {}
@@ -103,8 +97,6 @@ def rate_in_use(run: WatchedRun, window: tuple[float, float], *, arriving: bool 
             continue
         if link not in at:
             at[link] = _rate_of(run, link)
-            if arriving:
-                at[link] = _arriving(run, link, *at[link])
         time, rate = at[link]
         first = max(0, int(np.searchsorted(time, start, side="right")) - 1)
         last = max(first + 1, int(np.searchsorted(time, end)))
@@ -120,19 +112,6 @@ def rate_in_use(run: WatchedRun, window: tuple[float, float], *, arriving: bool 
     value = np.concatenate([none, *values])
     time, value = held_in(time, value, window, run.end_ns / NS_PER_S)
     return Curve(f"rate of the link{run.way}", "area", time, value)
-
-
-def _arriving(run: WatchedRun, link: int, time: Values, rate: Values) -> tuple[Values, Values]:
-    """The rate of what arrives over a link, of that of the link."""
-    path, cuts = run.paths[run.directions[0]], np.array([*run.cuts, np.inf])
-    name = next(name for name, number in run.access.items() if number == link)
-    # Changes that are marked, and the start, stay where they are; none is moved over them.
-    is_fixed = (time <= 0) | np.isin(time, cuts)
-    delays = np.where(is_fixed, 0.0, path.delays_ns(name, time * NS_PER_S) / NS_PER_S)
-    later = np.minimum(time + delays, cuts[np.searchsorted(cuts, time, side="right")])
-    later = np.maximum.accumulate(later)
-    is_last = np.append(np.diff(later) > 0, True)
-    return later[is_last], rate[is_last]
 
 
 def _rate_of(run: WatchedRun, link: int) -> tuple[Values, Values]:

@@ -232,7 +232,7 @@ def _data(runs: Sequence[WatchedRun], interval_s: float | None) -> tuple[dict[st
         "events": {kind: [event.label, event.row] for kind, event in EVENTS.items()}
         | {draw: [label, EVENTS["timeout"].row] for draw, label in LASTING_WORDS.items()},
         "time": time_title((one.recorded, one.end_ns) for one in runs),
-        "paths": [path_data(one, rate_in_use(one, whole, arriving=True)) for one in runs],
+        "paths": [path_data(one, rate_in_use(one, whole)) for one in runs],
         "queues": queues_data(runs, queues.curves),
         **intervals.data,
     }
