@@ -17,8 +17,6 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from midflight._core import parse_duration
-from midflight.link_cells import least_delay_ns
 from midflight.run_tables import counted, plain_text, rows
 
 if TYPE_CHECKING:
@@ -207,6 +205,9 @@ class PathChanges:
             self._made(row)
         scenario, found = self.delays[values]
         if link not in found:
+            from midflight._core import parse_duration
+            from midflight.link_cells import least_delay_ns
+
             changes = [one for one in scenario.get("changes") or () if one["link"] == link]
             wired = parse_duration(scenario["wired"]["delay"])
             found[link] = 2 * wired + least_delay_ns(scenario["links"][link], changes)

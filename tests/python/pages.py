@@ -58,7 +58,7 @@ class Page:
     """The page of a scenario in a browser."""
 
     def __init__(self, browser: Browser, file: Path) -> None:
-        self.browser = browser
+        self.browser, self.file = browser, file
         browser.requests.clear()
         browser.complaints.clear()
         browser.dark(False)

@@ -418,7 +418,9 @@ def test_empty_figures_are_refused(draw: Callable[[Any], Any], said: str) -> Non
 
 def test_lines_end_where_runs_do_not_finish() -> None:
     values = [1.0, 2.0, 3.0, 4.0, None, None]
-    columns = over([*values, *values], scheme=["a"] * 6 + ["b"] * 6)
+    # Lines that are the same would have one place.
+    others = [one and one + 1 for one in values]
+    columns = over([*values, *others], scheme=["a"] * 6 + ["b"] * 6)
     columns["x"] = columns["x"][:6] * 2
     (axes,) = axis_figure(axis_data(columns, x="x", y="duration_ns", by=["scheme"])).axes
     arrows = [line for line in axes.lines if line.get_marker() == r"$\uparrow$"]

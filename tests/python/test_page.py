@@ -184,7 +184,7 @@ def test_a_long_run_is_thinned_and_says_so(tmp_path: Path, monkeypatch: pytest.M
     whole = plot_page("wifi-to-lte", tmp_path / "whole.html").read_text()
     assert "To stay small" not in whole
     (all_of_it,) = data_of(whole)["runs"]
-    monkeypatch.setattr(page, "MOST_CHARACTERS", 260_000)
+    monkeypatch.setattr(page, "MOST_CHARACTERS", 300_000)
     monkeypatch.setattr(page_data, "_LEAST_STEPS", 200)
     thin = plot_page("wifi-to-lte", tmp_path / "thin.html").read_text()
     (run,) = data_of(thin)["runs"]
@@ -192,7 +192,7 @@ def test_a_long_run_is_thinned_and_says_so(tmp_path: Path, monkeypatch: pytest.M
     named = {2: "second", 3: "third"}.get(run["every"], f"{run['every']}th")
     assert f"and elsewhere every {named} new segment and ACK" in thin
     assert len(unpacked(run["sent"])) < len(unpacked(all_of_it["sent"]))
-    assert len(json.dumps(data_of(thin), separators=(",", ":"))) <= 260_000
+    assert len(json.dumps(data_of(thin), separators=(",", ":"))) <= 300_000
     # All losses and retransmissions are there, with their fate.
     for kind in (1, 2):
         assert unpacked(run["kind"]).count(kind) == unpacked(all_of_it["kind"]).count(kind)
@@ -255,8 +255,7 @@ def shown(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Page:
 def opened(shown: Page) -> Iterator[Page]:
     """The page as it was when it was opened."""
     shown.browser.ask("Page.reload")
-    file = Path(shown.browser.requests[-1].removeprefix("file://"))
-    page = Page(shown.browser, file)
+    page = Page(shown.browser, shown.file)
     yield page
     assert page.browser.complaints == []
     assert all(one.startswith("file://") for one in page.browser.requests)
