@@ -140,7 +140,10 @@ def test_a_line_has_one_width_in_all_panels_and_in_the_legend() -> None:
     assert widths_of([(panels[-1], False)]) == dict.fromkeys("abc", LINE_PT)
     how: Any = {"schemes": ["sack", "bbr-linux", "enhanced"]}
     figure = figure_of(plot_over_time, "starlink-to-lte", ["rtt", "throughput"], **how)
-    legend = {one.get_color(): one.get_linewidth() for one in figure.legends[0].get_lines()[:3]}
+    entries = zip(figure.legends[0].get_texts(), figure.legends[0].legend_handles, strict=True)
+    labels = tuple(how["schemes"])
+    lines = [handle for text, handle in entries if text.get_text().startswith(labels)]
+    legend = {one.get_color(): one.get_linewidth() for one in lines}
     for name in how["schemes"]:
         drawn = lines_named(figure, name)
         assert len(drawn) == 2
