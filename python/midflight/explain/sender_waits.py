@@ -27,16 +27,13 @@ _OTHER_TIMERS = {
 
 
 class SenderWait(NamedTuple):
-    """Since when a sender sends nothing and until when (None: to the end of the run), a sentence on
-    what it waits for, the events that belong to that, and whether what limits the flow otherwise is
-    no answer: it waits for a timer, the application, or in a recovery.
+    """What a sender waits for, in a sentence, the events that belong to that, and whether what
+    limits the flow otherwise is no answer: it waits for a timer, the application, or in a recovery.
     """
 
-    since_ns: int
-    until_ns: int | None
     text: str
-    steps: Sequence[Sentence]
-    is_all: bool
+    is_all: bool = True
+    steps: Sequence[Sentence] = ()
 
 
 def wait_at(history: History, at_ns: int, end_ns: int) -> SenderWait | None:
@@ -62,12 +59,12 @@ def wait_at(history: History, at_ns: int, end_ns: int) -> SenderWait | None:
     state = history.sender(at_ns)
     recovers = bool(state.get("in_rto_recovery") or state.get("in_fast_recovery"))
     if head is not None and head.event == "wake":
-        return _for_timer(history, head, begin, span, (last.time_ns, until_ns))
+        return _for_timer(history, head, begin, span)
     if head is not None and head.event == "ack":
         before = history.sender_before(head.index)
         if before.closed:
             text = f"{begin} the window to open again, {span}, when ACK {head.number} came."
-            return SenderWait(last.time_ns, until_ns, text, (), True)
+            return SenderWait(text)
         if before.una >= before.max:
             head = None
         else:
@@ -75,20 +72,19 @@ def wait_at(history: History, at_ns: int, end_ns: int) -> SenderWait | None:
             text += f"{head.number} came"
             if cwnd := state.get("cwnd"):
                 text += f"; the window was {number(cwnd)}"
-            return SenderWait(last.time_ns, until_ns, f"{text}.", (), recovers)
+            return SenderWait(f"{text}.", recovers)
     if head is not None:
         what = f"an ACK of {_waited(history, then.una, at_ns)} or its retransmission timer"
-        ended = "a notice came" if head.event == "notice" else f"of {row_text(head)}"
-        ended = f"when {ended}" if head.event == "notice" else f"because {ended}"
-        return SenderWait(last.time_ns, until_ns, f"{begin} {what}, {span}, {ended}.", (), True)
+        is_notice = head.event == "notice"
+        ended = "when a notice came" if is_notice else f"because of {row_text(head)}"
+        return SenderWait(f"{begin} {what}, {span}, {ended}.")
     is_done = then.una >= then.max
     if history.described.get("workload") or is_done:
         known = (
             "all that it had sent was acknowledged" if is_done else "it had nothing more to send"
         )
-        text = f"{begin} its application, {span}, which then wrote something: {known}."
-        return SenderWait(last.time_ns, until_ns, text, (), True)
-    return SenderWait(last.time_ns, until_ns, f"{begin} its pace, {span}.", (), recovers)
+        return SenderWait(f"{begin} its application, {span}, which then wrote something: {known}.")
+    return SenderWait(f"{begin} its pace, {span}.", recovers)
 
 
 def _round_trip_ns(history: History, last: Row) -> float:
@@ -109,9 +105,7 @@ def _waited(history: History, seq: int, at_ns: int) -> str:
     return f"segment {seq}, {again} at {when(copies[-1].sent.time_ns)}"
 
 
-def _for_timer(
-    history: History, wake: Row, begin: str, span: str, ns: tuple[int, int]
-) -> SenderWait:
+def _for_timer(history: History, wake: Row, begin: str, span: str) -> SenderWait:
     """A wait that a timer ends."""
     timer = (TIMERS | _OTHER_TIMERS).get(wake.detail, f"its timer ({wake.detail})")
     since = wake.since_ns or 0
@@ -122,7 +116,7 @@ def _for_timer(
         text += f", with a back-off of {backoff}"
     text += why_long(history, since, round(wake.value * 1e9), ())
     steps = Steps(history).expiry(wake) if wake.detail == "retransmission" else []
-    return SenderWait(*ns, f"{text}.", steps, True)
+    return SenderWait(f"{text}.", steps=steps)
 
 
 def _to_the_end(history: History, last: Row, at_ns: int, end_ns: int) -> SenderWait | None:
@@ -136,8 +130,7 @@ def _to_the_end(history: History, last: Row, at_ns: int, end_ns: int) -> SenderW
         return None
     what = f"At {when(at_ns)} the sender waited for an ACK of {_waited(history, una, at_ns)}"
     done = next((row for row in acks if row.number + 1 >= then.max), None)
-    until_ns = None if done is None else done.time_ns
-    text = f"{what}, from {when(last.time_ns)} until "
-    text += f"the run ended at {when(end_ns)}" if done is None else when(done.time_ns)
-    text += "." if done is None else f", when ACK {done.number} came, the last one."
-    return SenderWait(last.time_ns, until_ns, text, (), True)
+    until = f"the run ended at {when(end_ns)}"
+    if done is not None:
+        until = f"{when(done.time_ns)}, when ACK {done.number} came, the last one"
+    return SenderWait(f"{what}, from {when(last.time_ns)} until {until}.")
