@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from midflight.explain.words import link_text, loss_words, names_in_events, to_ms
@@ -9,7 +10,7 @@ from midflight.explain.words import link_text, loss_words, names_in_events, to_m
 if TYPE_CHECKING:
     from midflight._core import Setup
 
-__all__ = ["lost_request", "requests_of"]
+__all__ = ["lost_request", "lost_segments", "requests_of"]
 
 
 def requests_of(setup: Setup, flow: str) -> str:
@@ -19,7 +20,26 @@ def requests_of(setup: Setup, flow: str) -> str:
     return name if name in each and each[flow]["workload"] else ""
 
 
-def lost_request(setup: Setup, flow: str, begin_ns: int, until_ns: int) -> str:
+def lost_segments(
+    lost: Iterable[tuple[int, float]], came: Iterable[tuple[int, float]]
+) -> Iterator[tuple[int, int, int | None]]:
+    """Yield segments that were lost, when at first, and when each arrived at first (None: never),
+    of instants and segments in the order of time; not those of which a copy had arrived before.
+    """
+    arrived: dict[int, int] = {}
+    for at, segment in came:
+        arrived.setdefault(int(segment), int(at))
+    seen = set[int]()
+    for at, segment in lost:
+        by = arrived.get(int(segment))
+        if int(segment) not in seen and (by is None or by > at):
+            yield int(segment), int(at), by
+        seen.add(int(segment))
+
+
+def lost_request(
+    setup: Setup, flow: str, begin_ns: int, until_ns: int, *, whose: str = "its"
+) -> str:
     """Return that a request of a flow was lost between two instants, when it was sent again, and
     when it arrived, of several the one that was missing longest; "" if none was lost.
     """
@@ -29,24 +49,27 @@ def lost_request(setup: Setup, flow: str, begin_ns: int, until_ns: int) -> str:
     trace = setup.trace(flow=name, only=["drop", "rexmit", "rcv"])
     columns = ("time_ns", "event", "value", "link", "packet", "cause")
     rows = list(zip(*(trace.column(one) for one in columns), strict=True))
-    names = names_in_events(setup.places)
-    found = []
-    for at, event, segment, link, packet, cause in rows:
-        if event != "drop" or packet != "data" or not begin_ns <= at <= until_ns:
-            continue
-        of = [row for row in rows if row[2] == segment]
-        came = next((row[0] for row in of if row[1] == "rcv"), None)
-        first = min(row[0] for row in of if row[1] == "drop" and row[4] == "data")
-        if first == at and (came is None or came > at):
-            again = [row[0] for row in of if row[1] == "rexmit" and (came is None or row[0] < came)]
-            where = loss_words(cause, names.get(link, link))
-            missing = (setup.end_ns if came is None else came) - at
-            found.append((missing, at, int(segment), where, again, came))
+    drops = {
+        (at, int(segment)): (cause, link)
+        for at, event, segment, link, packet, cause in rows
+        if event == "drop" and packet == "data"
+    }
+    came = ((row[0], row[2]) for row in rows if row[1] == "rcv")
+    found = [
+        ((setup.end_ns if by is None else by) - at, at, segment, by)
+        for segment, at, by in lost_segments(drops, came)
+        if begin_ns <= at <= until_ns
+    ]
     if not found:
         return ""
-    _, at, segment, where, again, came = max(found)
-    said = f"its request (segment {segment} of {link_text(name)}) was {where}, at {to_ms(at)}"
+    _, at, segment, by = max(found, key=lambda one: one[:3])
+    again = [
+        row[0] for row in rows if row[1:3] == ("rexmit", segment) and (by is None or row[0] < by)
+    ]
+    cause, link = drops[at, segment]
+    where = loss_words(cause, names_in_events(setup.places).get(link, link))
+    said = f"{whose} request (segment {segment} of {link_text(name)}) was {where}, at {to_ms(at)}"
     if again:
         times = "" if len(again) == 1 else f" {len(again)} times, the last time"
         said += f", and sent again{times} at {to_ms(again[-1])}"
-    return f"{said}; it {'did not arrive' if came is None else f'arrived at {to_ms(came)}'}"
+    return f"{said}; it {'did not arrive' if by is None else f'arrived at {to_ms(by)}'}"

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from midflight.explain.requests import lost_segments
 from midflight.plot.over_time.curves import Curve, Values, WatchedRun
 from midflight.plot.over_time.history import NS_PER_S, History
 from midflight.plot.over_time.marks import EVENTS, UNHEARD
@@ -23,15 +24,12 @@ def lost_requests(requests: History) -> list[tuple[float, float]]:
     one time.
     """
     at, segments, _ = requests.lost_segments()
-    came, numbers = requests.times("rcv"), requests.values("rcv")
-    found: list[tuple[float, float]] = []
-    for segment in np.unique(segments):
-        first = int(at[segments == segment].min())
-        arrivals = came[numbers == segment]
-        until = int(arrivals.min()) if len(arrivals) else requests.end_ns
-        # A copy may have arrived before another one was lost.
-        if until > first:
-            found.append((first / NS_PER_S, until / NS_PER_S))
+    came = zip(requests.times("rcv"), requests.values("rcv"), strict=True)
+    found = [
+        (begin / NS_PER_S, until / NS_PER_S)
+        for _, begin, end in lost_segments(zip(at, segments, strict=True), came)
+        if (until := requests.end_ns if end is None else end) > begin
+    ]
     joined: list[tuple[float, float]] = []
     for begin, end in sorted(found):
         if joined and begin <= joined[-1][1]:
