@@ -393,7 +393,7 @@ def same_measures(tables: Mapping[str, Mapping[str, Cells]]) -> str:
         for name, cells in tables.items():
             alike.setdefault(repr(cells.get(workload)), []).append(name)
         for those in (one for one in alike.values() if len(one) > 1):
-            of = "call" if workload == "call" else "video" if workload == "video" else "page"
+            of = "page" if workload == "web" else workload
             said.append(f"all measures of the {of} are the same with {joined(those)}")
     return "; ".join(said)
 
@@ -630,14 +630,14 @@ def slow_lines(setup: Setup, name: str) -> list[dict[str, Any]]:
     """The slowest of the slow objects of a page, in the order of time, and why they were slow, if
     that is known.
     """
-    from midflight.explain import explain
+    from midflight.explain import explain_object
     from midflight.explain.applications import slow_objects
 
     slow = sorted(slow_objects(setup, name), key=lambda row: -row.value)[:MOST_STALLS]
     lines = []
     for row in sorted(slow, key=lambda row: row.time_ns):
-        found = explain(setup, at_ns=row.time_ns, flow=name, what="slow_object")
-        if found is None or not found.in_short:
+        found = explain_object(setup, row, flow=name)
+        if not found.in_short:
             continue
         what = "the document" if row.detail == "0" else f"object {row.detail}"
         span = f"from {to_ms(row.time_ns - row.value)} to {to_ms(row.time_ns)}"

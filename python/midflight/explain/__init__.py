@@ -204,22 +204,17 @@ def explain(
     setup = setup_of(source, run)
     scenario = json.loads(source.canonical) if isinstance(source, _core.Plan) else None
 
-    # What no trace lists is found among the objects of a page.
-    of = flow if flow is not None else setup.flows[0]["name"]
-    slow = slow_objects(setup, of) if find == "slow_object" else []
-    slow = [one for one in slow if one.time_ns <= at_ns]
-    if find == "slow_object" and not slow:
-        return None
+    if find == "slow_object":
+        # No trace lists these: they are found among the objects of a page.
+        slow = slow_objects(setup, flow if flow is not None else setup.flows[0]["name"])
+        slow = [one for one in slow if one.time_ns <= at_ns]
+        why = f"the last {find} at or before {clock(at_ns)}"
+        return explain_object(setup, slow[-1], why, flow=flow) if slow else None
 
     def look(size: int) -> Explanation | None:
-        near_ns, sought = (slow[-1].time_ns, None) if slow else (at_ns, find)
-        history = History(setup, flow=flow, near_ns=near_ns, size=size, find=sought)
+        history = History(setup, flow=flow, near_ns=at_ns, size=size, find=find)
         ended_ns = history.ended_ns
-        if slow:
-            # The window has it.
-            history.row(slow[-1].index)
-            found = slow[-1], f"the last {find} at or before {clock(at_ns)}"
-        elif find is not None and history.found is not None:
+        if find is not None and history.found is not None:
             index, time_ns = history.found
             if index < history.first + len(history) // 4 and history.first > 0:
                 # It is long before that instant.
@@ -236,47 +231,65 @@ def explain(
             found = chosen
         row, why = found
         if row.event in APPLICATION:
-            waiting = waiting_for(history.setup, history.flow, row, chain)
-            found_steps = explained(history, row, why, waiting_steps(history, row, waiting))
-            said = waiting_in_short(history, row, waiting)
-            return replace(found_steps, ended_ns=ended_ns, in_short=said)
+            return replace(explained_wait(history, row, why), ended_ns=ended_ns)
         steps = chain(history, row.index)
         if find is None and row.time_ns == history.opened_ns:
             steps = [opening(history, row.time_ns), *steps]
         now = [one for one in history.outages_within(at_ns, at_ns) if row.time_ns >= one[0]]
         steps = with_outages(steps, now)
-        explanation = explained(history, row, why, steps)
-        remark = ""
+        if find is not None:
+            return replace(explained(history, row, why, steps), ended_ns=ended_ns)
         over_ns = ended_ns if ended_ns is not None else setup.end_ns
-        is_simulated = find is None and isinstance(setup, _core.Setup)
+        is_simulated = isinstance(setup, _core.Setup)
         waits = wait_at(history, at_ns, over_ns) if is_simulated else None
         if waits is not None:
             texts = {(step.time_ns, step.text) for step in steps}
             about = {step.row for step in steps} - {None}
             new = (one for one in waits.steps if one[:2] not in texts and one[2] not in about)
-            steps = [*steps, *(Step(*one) for one in new)]
-            steps.sort(key=lambda step: -step.time_ns)
-            explanation = explained(history, row, why, steps)
+            steps = sorted([*steps, *(Step(*one) for one in new)], key=lambda step: -step.time_ns)
+        remark = ""
         if why == NOTHING_NEAR and row.time_ns == history.opened_ns:
-            explanation = replace(
-                explanation, why_chosen=f"the last event at or before {clock(at_ns)}"
-            )
-        elif why == NOTHING_NEAR:
+            why = f"the last event at or before {clock(at_ns)}"
+        elif why == NOTHING_NEAR and (waits is None or not waits.is_all):
             remark = f"Nothing notable happened just before {when(at_ns)}."
-            if waits is not None and waits.is_all:
-                remark = ""
-            elif said := limit_near(setup, history.flow, at_ns, ended_ns, scenario):
+            if said := limit_near(setup, history.flow, at_ns, ended_ns, scenario):
                 # Each of the routine steps before it tells less than that.
                 remark = f"{said} Nothing else notable happened just before {when(at_ns)}."
-                explanation = replace(explanation, steps=explanation.steps[:ROUTINE_STEPS])
-        if find is None and (closed := closed_path(history, at_ns)):
-            # What the sender does then has this reason.
-            remark = f"{closed} {remark}".rstrip()
-        if waits is not None:
-            remark = f"{waits.text} {remark}".rstrip()
-        return replace(explanation, ended_ns=ended_ns, remark=remark)
+                steps = steps[:ROUTINE_STEPS]
+        # If nothing can pass, what the sender does has that reason.
+        remarks = (waits.text if waits is not None else "", closed_path(history, at_ns), remark)
+        return replace(
+            explained(history, row, why, steps),
+            ended_ns=ended_ns,
+            remark=" ".join(filter(None, remarks)),
+        )
 
     return widening(look)
+
+
+def explain_object(
+    setup: Setup, row: Row, why: str = "", *, flow: str | None = None
+) -> Explanation:
+    """Explain why an object of a page, one of `slow_objects`, was slow."""
+
+    def look(size: int) -> Explanation:
+        history = History(setup, flow=flow, near_ns=row.time_ns, size=size)
+        return replace(explained_wait(history, row, why), ended_ns=history.ended_ns)
+
+    return widening(look)
+
+
+def explained_wait(history: History, row: Row, why: str) -> Explanation:
+    """Return an event of an application with what it waited for."""
+    waiting = waiting_for(history.setup, history.flow, row, chain)
+    found = explained(history, row, why, waiting_steps(history, row, waiting))
+    return replace(found, in_short=shortly(waiting_words(history, row, waiting)))
+
+
+def shortly(*words: str) -> str:
+    """Return words on causes as the sentence of an explanation; "" if there are none."""
+    said = "; ".join(filter(None, words))
+    return f"In short: {said}." if said else ""
 
 
 def closed_path(history: History, at_ns: int) -> str:
@@ -323,22 +336,19 @@ def limit_near(
     return ""
 
 
-def waiting_in_short(history: History, row: Row, waiting: Waiting) -> str:
-    """Return in a sentence why an application waited; "" if that is not known."""
+def waiting_words(history: History, row: Row, waiting: Waiting) -> str:
+    """Return in words why an application waited; "" if that is not known."""
     setup, flow = history.setup, history.flow
     if row.event == "stalled":
         stalls = playback_stalls(setup, flow)
-        why = next((one.why for one in stalls if one.begin_ns == row.time_ns), "")
-        return f"In short: {why}." if why else ""
+        return next((one.why for one in stalls if one.begin_ns == row.time_ns), "")
     request = lost_request(setup, waiting.of, *waiting.span)
-    end_ns = row.time_ns
     since_ns = waiting.span[0]
     # What came first: losses before the silence, from which it had not recovered.
     before = limit_after(setup, waiting.of, since_ns, since_ns, waiting.gap[0])
     before = before.partition("; ")[0] if "recovery of losses" in before else ""
-    after = limit_after(setup, waiting.of, since_ns, waiting.gap[1], end_ns)
-    words = [before, waiting.silent, waiting.usual, request, after]
-    return f"In short: {'; '.join(filter(None, words))}." if any(words) else ""
+    after = limit_after(setup, waiting.of, since_ns, waiting.gap[1], row.time_ns)
+    return "; ".join(filter(None, (before, waiting.silent, waiting.usual, request, after)))
 
 
 def waiting_steps(history: History, row: Row, waiting: Waiting) -> list[Step]:
@@ -411,10 +421,8 @@ def explain_stall(
         )
         found = explained(history, history.row(stall.row), why, stall_steps(history, stall))
         said = in_short(history, stall, first_loss(history, stall))
-        if flow == asks and asks and (request := lost_request(setup, of, 0, end_ns)):
-            request = request.replace("its request", "the request", 1)
-            said = f"{said.removesuffix('.')}; {request}." if said else f"In short: {request}."
-        return replace(found, in_short=said, remark=remark)
+        request = lost_request(setup, of, 0, end_ns, whose="the") if asks and flow == asks else ""
+        return replace(found, in_short=shortly(said, request), remark=remark)
 
     return widening(look)
 

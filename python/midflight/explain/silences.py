@@ -34,7 +34,6 @@ def why_silent(setup: Setup, flow: str, begin_ns: int, end_ns: int) -> str:
         if not came:
             return ""
         gap = Stall(begin_ns, end_ns, came[0].index, is_ended=True, waited=came[0].number)
-        said = in_short(history, gap, first_loss(history, gap))
-        return said.removeprefix("In short: ").removesuffix(".")
+        return in_short(history, gap, first_loss(history, gap))
 
     return widening(look)

@@ -157,8 +157,8 @@ class FirstLoss(NamedTuple):
 
 
 def in_short(history: History, stall: Stall, lost: FirstLoss | None) -> str:
-    """Return in a sentence why nothing new was acknowledged for so long; "" if that is not known.
-    The loss of the segment that was waited for is told first if it was `lost` before any pause.
+    """Return in words why nothing new was acknowledged for so long; "" if that is not known. The
+    loss of the segment that was waited for is told first if it was `lost` before any pause.
     """
     long = _LEAST_REST * stall.length_ns
     within = [
@@ -195,7 +195,7 @@ def in_short(history: History, stall: Stall, lost: FirstLoss | None) -> str:
         words[-1] += why_long(history, waiting.set_ns, waiting.rto_ns, words)
     if not words and (late := _late_copy(history, stall)):
         words = [*([f"{lost.words}, at {to_ms(lost.at_ns)}"] if lost is not None else []), late]
-    return f"In short: {'; '.join(words)}." if words else ""
+    return "; ".join(words)
 
 
 def _late_copy(history: History, stall: Stall) -> str:

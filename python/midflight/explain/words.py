@@ -90,9 +90,7 @@ def row_text(row: Row) -> str:
         return f"the sender takes the last {row.detail} for spurious"
     if row.event in ("break", "make", "notice", "recovery_exit", "state", "order", "signal"):
         return f"{row.event} {row.detail}".rstrip()
-    if row.event in ("object", "slow_object"):
-        return f"{row.event} {row.detail}, read after {seconds_text(int(row.value))}"
-    if row.event in ("frame", "late_frame"):
+    if row.event in ("object", "slow_object", "frame", "late_frame"):
         return f"{row.event} {row.detail}, read after {seconds_text(int(row.value))}"
     value = number(row.value) if row.value != int(row.value) else str(int(row.value))
     return f"{row.event} {value} {row.detail}".rstrip()
