@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from midflight.explain.afterwards import limit_after
 from midflight.explain.applications import APPLICATION, Waiting, slow_objects, waiting_for
+from midflight.explain.arrivals import RunEvents
 from midflight.explain.events import (
     Copy,
     History,
@@ -313,7 +314,6 @@ def limit_near(
     or of a run of a kernel.
     """
     from midflight import _core
-    from midflight.explain.arrivals import RunEvents
     from midflight.explain.limits import Flowing, has_own_links, limit_at, long_uses
     from midflight.explain.path import PathSamples
 
@@ -343,11 +343,11 @@ def waiting_words(history: History, row: Row, waiting: Waiting) -> str:
         stalls = playback_stalls(setup, flow)
         return next((one.why for one in stalls if one.begin_ns == row.time_ns), "")
     request = lost_request(setup, waiting.of, *waiting.span)
-    since_ns = waiting.span[0]
+    run, since_ns = RunEvents(setup), waiting.span[0]
     # What came first: losses before the silence, from which it had not recovered.
-    before = limit_after(setup, waiting.of, since_ns, since_ns, waiting.gap[0])
+    before = limit_after(run, waiting.of, since_ns, since_ns, waiting.gap[0])
     before = before.partition("; ")[0] if "recovery of losses" in before else ""
-    after = limit_after(setup, waiting.of, since_ns, waiting.gap[1], row.time_ns)
+    after = limit_after(run, waiting.of, since_ns, waiting.gap[1], row.time_ns)
     return "; ".join(filter(None, (before, waiting.silent, waiting.usual, request, after)))
 
 

@@ -16,9 +16,12 @@ if TYPE_CHECKING:
     from midflight.explain.arrivals import FlowEvents, RunEvents
 
 __all__ = [
+    "LEAST_FLIGHT",
+    "LEAST_WAIT_NS",
     "Flowing",
     "Held",
     "Limit",
+    "Samples",
     "buffer_setting",
     "has_own_links",
     "held_by_receiver",
@@ -56,13 +59,13 @@ _LEAST_LOST, _MOST_LOST = 3, 0.8
 #: Window / RTT explains a goodput that is within this share of it.
 _NEAR = 0.25
 #: A window is in use if so much of it is in flight on average.
-_LEAST_FLIGHT = 0.6
+LEAST_FLIGHT = 0.6
 #: A stall longer than this share of the time, and so many round trips, has its own reasons; so have
 #: several together, and a link without a rate for so long.
 _MOST_STILL = 0.15
 _STILL_TRIPS = 3
 #: A time in a queue that is worth a word.
-_LEAST_WAIT_NS = 2e6
+LEAST_WAIT_NS = 2e6
 #: Means of a queue's length in time that are nearer to each other than this are the same.
 _LIKE = 0.15
 #: A flow that is shorter than these round trips is limited by nothing most of the time.
@@ -246,7 +249,7 @@ def _limit(of: Flowing, spans: Sequence[Span]) -> Limit | None:
         return Limit("", "; ".join(filter(None, each)))
     since = _flows_from(run, flow, spans[0], path)
     flowing = [(since, spans[0][1]), *spans[1:]]
-    sampled = _Samples.of(path, flow, flowing)
+    sampled = Samples.of(path, flow, flowing)
     if not sampled.are_known:
         return None
     _, cwnd, threshold, flight, trip = sampled
@@ -278,7 +281,7 @@ def _limit(of: Flowing, spans: Sequence[Span]) -> Limit | None:
         return None
     rate = 8 * info["payload_bytes"] * np.mean(cwnd) / np.mean(trips) * NS_PER_S
     goodput = ours / length_of(flowing) * NS_PER_S
-    if abs(rate / goodput - 1) > _NEAR or np.mean(flight) < _LEAST_FLIGHT * np.mean(cwnd):
+    if abs(rate / goodput - 1) > _NEAR or np.mean(flight) < LEAST_FLIGHT * np.mean(cwnd):
         return None
     when = f" from {to_ms(since)} on" if since - begin > _MOST_STILL * (end - begin) / 2 else ""
     window = (
@@ -323,7 +326,7 @@ class Held(NamedTuple):
         return since, self.until_ns if span[1] - self.until_ns > few else None
 
 
-class _Samples(NamedTuple):
+class Samples(NamedTuple):
     """The states of a sender at intervals."""
 
     time_ns: NDArray[np.int64]
@@ -333,7 +336,7 @@ class _Samples(NamedTuple):
     trip_ns: Values
 
     @classmethod
-    def of(cls, path: PathSamples, flow: str, spans: Sequence[Span]) -> _Samples:
+    def of(cls, path: PathSamples, flow: str, spans: Sequence[Span]) -> Samples:
         """Those of a flow in some times."""
         table = path.senders
         time = np.asarray(table.numpy("time_ns"), np.int64)
@@ -384,7 +387,7 @@ def _held_on(run: RunEvents, flow: str, spans: Sequence[Span], path: PathSamples
     """Return when the receiver's window was the limit, if for much of some times; None if it was
     not, or of a flow with several paths or a pace.
     """
-    sampled = _Samples.of(path, flow, spans)
+    sampled = Samples.of(path, flow, spans)
     # Its events need another run, which few flows are worth.
     has_room = sampled.flight <= _UNFILLED * sampled.cwnd
     if not sampled.are_known or np.mean(has_room) < _LEAST_HELD:
@@ -392,12 +395,12 @@ def _held_on(run: RunEvents, flow: str, spans: Sequence[Span], path: PathSamples
     if _is_paced(run, flow) or run.of(flow).has_paths:
         return None
     first = _flows_from(run, flow, spans[0], path), spans[0][1]
-    sampled = _Samples.of(path, flow, [first, *spans[1:]])
+    sampled = Samples.of(path, flow, [first, *spans[1:]])
     share = length_of([first, *spans[1:]]) / length_of(spans)
     return _held(sampled, share) if sampled.are_known else None
 
 
-def _held(sampled: _Samples, of_all: float) -> Held | None:
+def _held(sampled: Samples, of_all: float) -> Held | None:
     """Return the same by samples of the sender in a share of all times. No more than a number of
     segments is in flight, which is reached in each round trip, while the congestion window has room
     for more; or that window, which grows only if it is filled, stands still for many round trips.
@@ -554,7 +557,7 @@ def _queue(path: PathSamples, spans: Sequence[Span], rate_bps: float) -> str:
     time = path.time_ns
     within = np.any([(time >= begin) & (time <= end) for begin, end in spans], axis=0)
     within &= np.isfinite(path.wait_ns)
-    if not within.any() or (wait := float(np.mean(path.wait_ns[within]))) < _LEAST_WAIT_NS:
+    if not within.any() or (wait := float(np.mean(path.wait_ns[within]))) < LEAST_WAIT_NS:
         return ""
     packets = float(np.mean(path.packets[within]))
     # The bits that waited, which are what the wait is of at the rate of each sample.
