@@ -72,6 +72,7 @@ from midflight.plot.over_time.queues import without_hidden
 from midflight.plot.over_time.room import (
     HEAD,
     NO_ROWS,
+    PANEL_IN,
     Room,
     seen_holes,
     show_time,
@@ -82,7 +83,6 @@ from midflight.plot.over_time.same_runs import same_words
 from midflight.plot.over_time.stalls import without_short_stalls
 from midflight.plot.over_time.strokes import (
     LINES,
-    PANEL_IN,
     STROKED,
     Causes,
     Stroke,

@@ -8,10 +8,12 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from midflight.plot.common.line_looks import look_of
+from midflight.plot.over_time.curves import Stretch, WatchedRun, longest
 from midflight.plot.over_time.history import NS_PER_S
 from midflight.plot.over_time.holes import Hole
 from midflight.plot.over_time.room import (
     MOST_MARKS,
+    PANEL_IN,
     WITHOUT,
     Room,
     draw_holes,
@@ -19,8 +21,7 @@ from midflight.plot.over_time.room import (
     is_narrow,
     shade_spans,
 )
-from midflight.plot.over_time.strokes import PANEL_IN, row_height
-from midflight.plot.over_time.watched import Stretch, WatchedRun, longest
+from midflight.plot.over_time.strokes import row_height
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LINES",
-    "PANEL_IN",
     "STROKED",
     "Stroke",
     "causes_of_losses",

@@ -45,7 +45,6 @@ from midflight.plot.over_time.company import company_of, late_words
 from midflight.plot.over_time.curves import (
     Curve,
     Panel,
-    Stretch,
     Values,
     WatchedRun,
     each_line,
@@ -97,7 +96,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "OVER_TIME",
-    "Stretch",
     "WatchedRun",
     "check_interval",
     "delay_of",
