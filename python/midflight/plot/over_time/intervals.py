@@ -236,14 +236,9 @@ def _is_whole(interval_s: float, trip: float) -> bool:
     return apart < max(_WHOLE * trip, MOST_MOVED * interval_s)
 
 
-def _sends_always(run: WatchedRun, flow: History) -> bool:
-    """Whether a flow always has data to send, as those of applications have not."""
-    return run.workload_of(flow) in (None, "", "bulk")
-
-
 def _has_bursts(run: WatchedRun, flow: History, use: tuple[float, float], trip: float) -> bool:
     """Whether data of a flow that always has some arrive in bursts, each a part of a round trip."""
-    if not _sends_always(run, flow):
+    if run.workload_of(flow) not in (None, "", "bulk"):
         return False
     at = flow.times("rcv") / NS_PER_S
     gaps = np.diff(at[inside(at, use)])
