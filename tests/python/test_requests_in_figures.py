@@ -33,7 +33,7 @@ def names_of(figure: Figure) -> list[str]:
 
 def test_a_lost_request_is_in_the_buffer_of_a_video(video: Scenario) -> None:
     (run,) = watch(video, kinds=["throughput", "buffer"])
-    (requests,) = run.requests(run.flows[0])
+    (requests,) = run.requests(run.flows[0]).values()
     ((begin, end),) = lost_requests(requests)
     assert 28 < begin < 29 < 46 < end < 47
     _, panels = shown_panels([run], ["throughput", "buffer"])
@@ -61,7 +61,7 @@ def test_those_of_a_page_are_at_its_objects() -> None:
     marks = [one for one in panel.curves if one.draw == "request_timeout"]
     assert len(run.requests(run.flows[0])) == 3
     assert sum(len(one.time_s) for one in marks) == sum(
-        len(one.times("rto")) for one in run.requests(run.flows[0])
+        len(one.times("rto")) for one in run.requests(run.flows[0]).values()
     )
     assert bars.low is not None
     assert bars.high is not None
@@ -103,10 +103,10 @@ def test_a_page_has_the_timeouts_of_all_connections_at_its_objects() -> None:
     found = _application(run, flow, 1)["objects"]["events"]
     shown = {kind: len(base64.b64decode(times)) for kind, times in found.items()}
     assert shown["request_timeout"] == _packed_size(
-        [one.times("rto") for one in run.requests(flow)]
+        [one.times("rto") for one in run.requests(flow).values()]
     )
-    first = [one.times("rto") for one in run.requests(flow)[:1]]
-    assert shown["request_timeout"] > _packed_size(first)
+    first = run.requests(flow)["page-c0"].times("rto")
+    assert shown["request_timeout"] > _packed_size([first])
 
 
 def _packed_size(times: list[np.ndarray]) -> int:

@@ -13,7 +13,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from midflight.explain.events import History, Row, Step, widening
-from midflight.explain.requests import requests_of
+from midflight.explain.requests import connections_of, requests_of
 from midflight.explain.silences import why_silent
 from midflight.explain.words import clock, number, row_text, to_ms, when
 
@@ -185,16 +185,10 @@ def _connection(setup: Setup, flow: str, table: _Table, row: Row) -> tuple[str, 
     """The flow that carried what was waited for, and its events: of several connections of a page,
     whose first one has its events, that on which data arrived as it was read.
     """
-    if row.event == "slow_object" and flow.endswith("-c0"):
-        page = flow.removesuffix("-c0")
-        for one in setup.flows:
-            if (
-                one["name"].rpartition("-c")[0] == page
-                and one["name"].rpartition("-c")[2].isdigit()
-            ):
-                own = table if one["name"] == flow else _Table.of(setup, one["name"])
-                if row.time_ns in own.times("rcv"):
-                    return one["name"], own
+    for name in connections_of(setup, flow) if row.event == "slow_object" else ():
+        own = table if name == flow else _Table.of(setup, name)
+        if row.time_ns in own.times("rcv"):
+            return name, own
     return flow, table
 
 

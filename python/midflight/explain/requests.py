@@ -1,4 +1,6 @@
-"""What became of the requests of an application, which a flow of their own carries."""
+"""The flows of an application: its connections, and those that carry its requests, with what became
+of these.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,19 @@ from midflight.explain.words import link_text, loss_words, names_in_events, to_m
 if TYPE_CHECKING:
     from midflight._core import Setup
 
-__all__ = ["lost_request", "lost_segments", "requests_of"]
+__all__ = ["connections_of", "lost_request", "lost_segments", "requests_of"]
+
+
+def connections_of(setup: Setup, flow: str) -> list[str]:
+    """Return the names of the flows of all connections of a page, whose first one has its events;
+    the name of the flow itself if it has one.
+    """
+    page = flow.removesuffix("-c0")
+    if page == flow:
+        return [flow]
+    there = {one["name"] for one in setup.flows}
+    each = (f"{page}-c{number}" for number in range(len(there)))
+    return [one for one in each if one in there]
 
 
 def requests_of(setup: Setup, flow: str) -> str:

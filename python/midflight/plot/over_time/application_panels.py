@@ -33,8 +33,8 @@ from midflight.plot.over_time.history import NS_PER_S, History
 from midflight.plot.over_time.marks import EVENTS, PLAYBACK, timeouts
 from midflight.plot.over_time.requests import (
     in_order,
+    request_marks,
     request_rows,
-    requests_of_line,
     segments_at,
 )
 from midflight.plot.over_time.timed import Times, lines_of, unit_of
@@ -198,23 +198,26 @@ def objects_panel(
         over = _connections_of(ends, each)
         marks: dict[str, list[Curve]] = {}
         alone = is_alone(runs)
-        of_requests = requests_of_line(run, flow, how, window, alone=alone) if len(numbers) else []
-        for requests, one in of_requests:
-            place = next(i for i, c in enumerate(each) if requests.flow == f"{c.flow}-requests")
+        asking = run.requests(flow) if len(numbers) else {}
+        for place, connection in enumerate(each):
+            if (requests := asking.get(connection.flow)) is None:
+                continue
             is_own = over == place
             ordered = np.flatnonzero(is_own)[np.argsort(begins[is_own], kind="stable")]
             # As many segments as objects carry a request each.
             carried = requests.values("rcv")
             are_single = len(carried) > 0 and float(carried.max()) == len(ordered)
-            asked = segments_at(requests, one.time_s) if are_single else [np.nan] * len(one.time_s)
-            at = [
-                int(ordered[int(k)])
-                if 0 <= k < len(ordered)
-                else _waiting((begins <= t) & (t < until), is_own)
-                for t, k in zip(one.time_s, asked, strict=True)
-            ]
-            value = np.where(np.array(at) < 0, 0.0, numbers[at])
-            marks.setdefault(one.draw, []).append(replace(one, value=value, in_row=False))
+            for one in request_marks(requests, how, window, alone=alone):
+                times = one.time_s
+                asked = segments_at(requests, times) if are_single else [np.nan] * len(times)
+                at = [
+                    int(ordered[int(k)])
+                    if 0 <= k < len(ordered)
+                    else _waiting((begins <= t) & (t < until), is_own)
+                    for t, k in zip(times, asked, strict=True)
+                ]
+                value = np.where(np.array(at) < 0, 0.0, numbers[at])
+                marks.setdefault(one.draw, []).append(replace(one, value=value, in_row=False))
         for place, connection in enumerate(each):
             for one in timeouts(connection, line, window, alone=alone):
                 at = [_waiting((begins <= at) & (at < until), over == place) for at in one.time_s]

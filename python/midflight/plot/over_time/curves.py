@@ -14,6 +14,7 @@ from midflight._core import Setup
 from midflight.explain.arrivals import RunEvents
 from midflight.explain.limits import Held, held_by_receiver
 from midflight.explain.path import PathSamples, ended_ns, stretches
+from midflight.explain.requests import connections_of, requests_of
 from midflight.plot.over_time.history import NS_PER_S, History, Moments
 from midflight.plot.over_time.holes import Followed, Hole
 
@@ -203,7 +204,7 @@ class WatchedRun:
         default_factory=dict, init=False, repr=False
     )
     _connections: dict[str, list[History]] = field(default_factory=dict, init=False, repr=False)
-    _requests: dict[str, list[History]] = field(default_factory=dict, init=False, repr=False)
+    _requests: dict[str, dict[str, History]] = field(default_factory=dict, init=False, repr=False)
     _rows: dict[bool, dict[int, NDArray[np.int64]]] = field(
         default_factory=dict, init=False, repr=False
     )
@@ -292,29 +293,22 @@ class WatchedRun:
         events; those of the flow itself if it has one.
         """
         if flow.flow not in self._connections:
-            names = self._connections_of(flow)
+            names = connections_of(self.setup, flow.flow)
             self._connections[flow.flow] = self._told(flow, names, ["rto", "rcv"])
         return self._connections[flow.flow]
 
-    def requests(self, flow: History) -> list[History]:
+    def requests(self, flow: History) -> Mapping[str, History]:
         """Return the losses, timeouts and arrivals of the flows that carry the requests of a page
-        or a video, one for each connection; none of a flow without such a one.
+        or a video, by the names of its connections; none of a flow without such a one.
         """
         if flow.flow not in self._requests:
-            there = {one["name"] for one in self.setup.flows}
-            names = [f"{one}-requests" for one in self._connections_of(flow)]
-            names = [one for one in names if self.workload_of(flow) and one in there]
-            self._requests[flow.flow] = self._told(flow, names, ["rto", "drop", "rcv"])
+            each = {
+                one: requests_of(self.setup, one) for one in connections_of(self.setup, flow.flow)
+            }
+            asking = {one: requests for one, requests in each.items() if requests}
+            told = self._told(flow, [*asking.values()], ["rto", "drop", "rcv"])
+            self._requests[flow.flow] = dict(zip(asking, told, strict=True))
         return self._requests[flow.flow]
-
-    def _connections_of(self, flow: History) -> list[str]:
-        """The names of the flows of all connections of a page, whose first one has its events; the
-        name of the flow itself if it has one.
-        """
-        page = flow.flow.removesuffix("-c0")
-        there = {one["name"] for one in self.setup.flows}
-        each = (f"{page}-c{number}" for number in range(len(there)))
-        return [one for one in each if one in there] if page != flow.flow else [flow.flow]
 
     def _told(self, flow: History, names: Sequence[str], only: list[str]) -> list[History]:
         """These events of flows of the application of a flow."""

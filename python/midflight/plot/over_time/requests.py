@@ -15,7 +15,7 @@ from midflight.plot.over_time.curves import Curve, Values, WatchedRun
 from midflight.plot.over_time.history import NS_PER_S, History
 from midflight.plot.over_time.marks import EVENTS, UNHEARD
 
-__all__ = ["in_order", "lost_requests", "request_rows", "requests_of_line", "segments_at"]
+__all__ = ["in_order", "lost_requests", "request_marks", "request_rows", "segments_at"]
 
 
 def lost_requests(requests: History) -> list[tuple[float, float]]:
@@ -53,40 +53,36 @@ def segments_at(requests: History, times_s: Values) -> Values:
     return found
 
 
-def requests_of_line(
-    run: WatchedRun, flow: History, how: dict[str, Any], window: tuple[float, float], *, alone: bool
-) -> list[tuple[History, Curve]]:
-    """Return the marks of the requests of a line in a window of time, in a row above the lines,
-    each with the flow of the requests: the times in which some were lost, and their timeouts.
+def request_marks(
+    requests: History, how: dict[str, Any], window: tuple[float, float], *, alone: bool
+) -> list[Curve]:
+    """Return the marks of the requests of a connection in a window of time, in a row above the
+    lines: the times in which some were lost, and their timeouts.
     """
     found = []
-    for one in run.requests(flow):
-        usual: Any = {"in_row": True, **how}
-        if alone:
-            usual["look"] = None
-        spans = [(a, b) for a, b in lost_requests(one) if b > window[0] and a < window[1]]
-        if spans:
-            low, high = np.array(spans).T
-            aux = usual | {"label": UNHEARD, "quantity": UNHEARD, "low": low, "high": high}
-            found.append((one, Curve(draw="unheard", time_s=low, value=np.zeros(len(low)), **aux)))
-        at = one.times("rto") / NS_PER_S
-        at = at[(at >= window[0]) & (at <= window[1])]
-        if len(at):
-            label = EVENTS["request_timeout"].label
-            aux = usual | {"label": label, "quantity": label}
-            marks = Curve(draw="request_timeout", time_s=at, value=np.zeros(len(at)), **aux)
-            found.append((one, marks))
+    usual: Any = {"in_row": True, **how}
+    if alone:
+        usual["look"] = None
+    spans = [(a, b) for a, b in lost_requests(requests) if b > window[0] and a < window[1]]
+    if spans:
+        low, high = np.array(spans).T
+        aux = usual | {"label": UNHEARD, "quantity": UNHEARD, "low": low, "high": high}
+        found.append(Curve(draw="unheard", time_s=low, value=np.zeros(len(low)), **aux))
+    at = requests.times("rto") / NS_PER_S
+    at = at[(at >= window[0]) & (at <= window[1])]
+    if len(at):
+        label = EVENTS["request_timeout"].label
+        aux = usual | {"label": label, "quantity": label}
+        found.append(Curve(draw="request_timeout", time_s=at, value=np.zeros(len(at)), **aux))
     return found
 
 
 def request_rows(
     run: WatchedRun, flow: History, how: dict[str, Any], window: tuple[float, float], *, alone: bool
 ) -> Sequence[Curve]:
-    """Return the same marks of the connection of a line, those of a kind together."""
-    mine = requests_of_line(run, flow, how, window, alone=alone)
-    each = [one for requests, one in mine if requests.flow == f"{flow.flow}-requests"]
-    kinds = dict.fromkeys(one.draw for one in each)
-    return [in_order([one for one in each if one.draw == draw]) for draw in kinds]
+    """Return these marks of the connection of a line."""
+    requests = run.requests(flow).get(flow.flow)
+    return [] if requests is None else request_marks(requests, how, window, alone=alone)
 
 
 def in_order(marks: Sequence[Curve]) -> Curve:

@@ -177,8 +177,8 @@ class Line:
     @property
     def _requests(self) -> list[History]:
         """The flow that carries the requests of this one, if there is one."""
-        name = f"{self.flow.flow}-requests"
-        return [one for one in self.run.requests(self.flow) if one.flow == name]
+        own = self.run.requests(self.flow).get(self.flow.flow)
+        return [] if own is None else [own]
 
     @property
     def _at_timeouts(self) -> dict[str, Ints]:
@@ -522,7 +522,7 @@ def _of_connections(run: WatchedRun, flow: History) -> dict[str, Any]:
         events.setdefault("timeout", []).append(at[said != "spurious"])
         events.setdefault("spurious", []).append(at[said == "spurious"])
         events.setdefault("undone", []).append(one.undone)
-    requests = run.requests(flow)
+    requests = run.requests(flow).values()
     events["request_timeout"] = [one.times("rto") for one in requests]
     unheard = sorted(span for one in requests for span in lost_requests(one))
     return {
