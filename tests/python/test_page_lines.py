@@ -466,17 +466,13 @@ def test_the_rate_of_a_link_has_means_and_room(browser: Browser, tmp_path: Path)
     drawn = page.drawn()
     assert drawn["below"]["title"] == "throughput (Mbit/s), means of 1 s"
     assert drawn["rate"]["t"] == [1e9 * one for one in range(600)]
-    # Data arrive 30 ms later.
-    before = [rates[0], *rates]
-    arriving = [0.97 * one + 0.03 * before[at] for at, one in enumerate(rates)]
-    assert drawn["rate"]["v"] == pytest.approx(arriving, abs=0.01)
+    # The rate is sampled, so that a step is known a little later.
+    assert drawn["rate"]["v"] == pytest.approx(rates, abs=0.2)
     assert max(drawn["rate"]["v"]) < drawn["below"]["high"]
-    # Where there is room for its steps, it has the means of the throughput, up to the highest.
+    # Where there is room for its steps, they are drawn, up to the highest.
     page.run("midflight.look(100e9, 150e9, 0, 1e6)")
     drawn = page.drawn()
-    assert drawn["rate"]["t"][0] <= 100e9
-    assert len(drawn["rate"]["t"]) > 100
-    assert max(drawn["rate"]["v"]) == pytest.approx(10)
+    assert len(drawn["rate"]["t"]) >= 600
     assert drawn["below"]["high"] >= 10
     # Runs whose links have the same rate have one area, others one each.
     for axis, areas in (("seed=1,2", 1), ("links.cell.rate=4 Mbit/s,8 Mbit/s", 2)):
