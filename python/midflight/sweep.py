@@ -459,7 +459,7 @@ class Sweep:
         if baseline not in values:
             accepted = ", ".join(values) or "a sweep with --compare AXIS"
             raise refusal(
-                f'baseline "{baseline}" is no value that the sweep compares; expected {accepted}',
+                f'baseline "{baseline}" is not one that the sweep compares; expected {accepted}',
                 name="baseline",
                 value=baseline,
                 accepted=accepted,

@@ -366,16 +366,10 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
     from midflight.plot.common.names import column_name
     from midflight.plot.common.style import SERIES, figure_bytes, labelled
     from midflight.plot.results.axis import axis_data, axis_figure
+    from midflight.plot.results.compared import are_legible, is_curve
     from midflight.plot.results.heatmaps import shared_layout
     from midflight.plot.results.median_panels import are_panels
-    from midflight.plot.results.paired import (
-        are_legible,
-        is_curve,
-        lacks_pairs,
-        paired_maps,
-        paired_shown,
-        separated_axes,
-    )
+    from midflight.plot.results.paired import lacks_pairs, paired_maps, paired_shown, separated_axes
     from midflight.plot.results.pooled import pooled_axes
     from midflight.plot.results.rows import measured_flows
     from midflight.plot.results.spread import spread_figure, spread_of

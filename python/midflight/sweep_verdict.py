@@ -488,9 +488,7 @@ def _several(found: Sequence[First], way: Direction, where: _Where) -> str:
     among = len(found)
     won = [one for one in found if one.is_clear]
     unclear = [one for one in found if one.best and one.near]
-    # Those that are a good choice everywhere.
-    every = dict.fromkeys(name for one in found for name in (*one.best, *one.others))
-    good = [name for name in every if not any(name in {*one.others} - {*one.near} for one in found)]
+    good, is_choice = _good(found)
     # Others may be as good as these at some combinations.
     best = [name for name in won[0].best if all(name in one.best for one in won)] if won else []
     is_one = bool(best) and {*best} <= {*good}
@@ -518,7 +516,7 @@ def _several(found: Sequence[First], way: Direction, where: _Where) -> str:
         first = f"{name} {have} {_mean_words(way)} in {of_all}"
         led = listed([first, *(" in ".join(one) for one in more_led)])
         said += f"{'; ' if won else ': '}{led}, but not clearly"
-    if not is_one and 0 < len(good) < len(every) and len(good) <= _MOST_NAMED and unclear:
+    if not is_one and is_choice and len(good) <= _MOST_NAMED and unclear:
         said += f"; {_in_none(good)}"
     return said
 
@@ -528,8 +526,7 @@ def _short(found: Sequence[First], way: Direction) -> str:
     is, and which ones are a good choice everywhere, or lead most often.
     """
     among = len(found)
-    every = dict.fromkeys(name for one in found for name in (*one.best, *one.others))
-    good = [name for name in every if not any(name in {*one.others} - {*one.near} for one in found)]
+    good, is_choice = _good(found)
     won = Counter(name for one in found if one.is_clear for name in one.best)
     always = [name for name in good if won and won[name] == sum(one.is_clear for one in found)]
     if always:
@@ -545,14 +542,25 @@ def _short(found: Sequence[First], way: Direction) -> str:
         parts = [f"{name} in {count} of {among} combinations"]
         parts += [f"{other} in {times}" for other, times in more]
         first = f"no single one is best: clearly the {way.best} is {listed(parts)}"
-    if 0 < len(good) < len(every):
+    if is_choice:
         return f"{first}. {_in_none(good)}"
     led = Counter(name for one in found for name in one.best)
     name, count = led.most_common(1)[0]
     return f"{first}. Most often {name} has {_mean_words(way)}, in {count}"
 
 
+def _good(found: Sequence[First]) -> tuple[list[str], bool]:
+    """The values that are clearly worse at no combination, and whether there are such ones and
+    others.
+    """
+    every = dict.fromkeys(name for one in found for name in (*one.best, *one.others))
+    worse = {name for one in found for name in {*one.others} - {*one.near}}
+    good = [name for name in every if name not in worse]
+    return good, 0 < len(good) < len(every)
+
+
 def _in_none(good: Sequence[str]) -> str:
+    """That these values are such ones."""
     return f"{_joined(good)} {'are' if len(good) > 1 else 'is'} clearly worse in none"
 
 
@@ -591,7 +599,7 @@ def _few(found: Sequence[First], way: Direction, where: _Where) -> str:
     rest = []
     for other, those in more[:_MOST_NAMED]:
         every = sum(other in (*one.best, *one.near) for one in here)
-        # Where both are it is not the first one.
+        # Combinations of values before it at which it is a good choice, too.
         also = every - len(those)
         is_so, more_of = (" is so", f", and also in {also} of those before") if also else ("", "")
         rest.append(f"{other}{is_so} in{last} {where.of(those)}{more_of}")

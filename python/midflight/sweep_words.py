@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from midflight.percentiles import PERCENTILES
-from midflight.sweep_results import LEAST_WORDS, have_no_percentage, why_same
+from midflight.sweep_results import LEAST_WORDS, SEED, have_no_percentage, why_same
 from midflight.sweep_where import where_words
 
 if TYPE_CHECKING:
@@ -33,8 +33,10 @@ __all__ = [
 
 #: Metrics of which less is faster, and others of which less, or more, is better.
 _FASTER = {"duration_ns", "delivered_ns", "load_ns", "first_new_ns", "all_new_ns"}
-_LESS = {"timeouts", "spurious_timeouts", "rebuffers"}
-_LESS |= {"frames_missed", "frames_late", "frames_lost"}
+_LESS = {
+    *("timeouts", "spurious_timeouts", "rebuffers"),
+    *("frames_missed", "frames_late", "frames_lost"),
+}
 _MORE = {"goodput_bps", "objects_done", "mean_rate_bps", "played_ns"}
 
 
@@ -149,7 +151,9 @@ def change_lines(summary: Summary) -> Iterator[str]:
         else:
             change = _changes(known, every, way, size, summary.others)
             if len(every) == 1:
-                pooled = [key for key in summary.asked.axes if key not in summary.by]
+                # Places are those of samples: seeds that change nothing are none.
+                skipped = (*summary.by, SEED)
+                pooled = [key for key in summary.asked.axes if key not in skipped]
                 change = _one_change(known[0], way, size, pooled)
             said = f"{subject} {change}{'; ' * bool(ended)}{by_end}"
         why = _no_percentage(known, is_relative=is_relative)

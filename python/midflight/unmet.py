@@ -180,8 +180,8 @@ class PathChanges:
         self.known: dict[tuple[str, ...], list[PathChange]] = {}
         of_delays = [one for one in sweep.axes if one.startswith(("links", "wired", "changes"))]
         self.delay_axes = [one for one in of_delays if one.rpartition(".")[2] not in _NO_DELAY]
-        #: For each of their values a scenario, and the least delays of the paths over its links.
-        self.delays: dict[tuple[str, ...], tuple[Mapping[str, Any], dict[str, int]]] = {}
+        #: For each combination of their values the least delays of the paths over each link.
+        self.delays: dict[tuple[str, ...], Mapping[str, int]] = {}
 
     def of(self, row: Mapping[str, str]) -> list[PathChange]:
         """Return those of the cell that a row is of."""
@@ -195,7 +195,7 @@ class PathChanges:
         plan = self.sweep.plan(int(row["cell"]))
         values = tuple(row[axis] for axis in self.delay_axes)
         if values not in self.delays:
-            self.delays[values] = json.loads(plan.canonical), {}
+            self.delays[values] = _path_delays_ns(json.loads(plan.canonical))
         return plan
 
     def _path_delay_ns(self, row: Mapping[str, str], link: str) -> int:
@@ -203,22 +203,13 @@ class PathChanges:
         values = tuple(row[axis] for axis in self.delay_axes)
         if values not in self.delays:
             self._made(row)
-        scenario, found = self.delays[values]
-        if link not in found:
-            from midflight._core import parse_duration
-            from midflight.link_cells import least_delay_ns
+        return self.delays[values][link]
 
-            changes = [one for one in scenario.get("changes") or () if one["link"] == link]
-            wired = parse_duration(scenario["wired"]["delay"])
-            found[link] = 2 * wired + least_delay_ns(scenario["links"][link], changes)
-        return found[link]
-
-    def had_arrived(self, row: Mapping[str, str], change: int) -> bool:
+    def had_arrived(self, row: Mapping[str, str], began: PathChange) -> bool:
         """Whether all data of a flow that finished had arrived when this handoff or change began.
 
         Where the arrival is not recorded, the last ACK left at least one path delay before it came.
         """
-        began = self.of(row)[change]
         if row.get("delivered_ns", "") != "":
             arrived = int(row["opened_ns"]) + int(row["delivered_ns"])
         else:
@@ -237,10 +228,23 @@ class PathChanges:
             return False
         all_of_them = self.of(row)
         if phase is None:
-            some = [place for place, one in enumerate(all_of_them) if one["kind"] == "handoff"][:1]
+            some = [one for one in all_of_them if one["kind"] == "handoff"][:1]
         else:
-            some = [*range(len(all_of_them))][phase - 1 : phase]
+            some = all_of_them[phase - 1 : phase]
         return any(metric in self.after or self.had_arrived(row, one) for one in some)
+
+
+def _path_delays_ns(scenario: Mapping[str, Any]) -> dict[str, int]:
+    """The least delays of the paths of a scenario, by their links."""
+    # Commands import this module before they print help, which loads no core.
+    from midflight._core import parse_duration
+    from midflight.link_cells import least_delay_ns
+
+    wired, found = 2 * parse_duration(scenario["wired"]["delay"]), {}
+    for name, link in scenario["links"].items():
+        changes = [one for one in scenario.get("changes") or () if one["link"] == name]
+        found[name] = wired + least_delay_ns(link, changes)
+    return found
 
 
 def met_handoff(
@@ -300,12 +304,10 @@ def unmet_cells(path_changes: PathChanges, folder: Path) -> Unmet:
         each = (row for row in plain if row["moves"] == "1")
         for (cell, _), found in groupby(each, key=itemgetter("cell", "run")):
             flows = list(found)
-            handoffs = handoffs_ns(path_changes.of(flows[0]))
-            if handoffs and done_ns(flows) is not None:
-                kinds = [one["kind"] for one in path_changes.of(flows[0])]
-                last = len(kinds) - 1 - kinds[::-1].index("handoff")
-                if all(path_changes.had_arrived(row, last) for row in flows):
-                    done.add(cell)
-            if late_flows(flows, handoffs):
+            handoffs = [one for one in path_changes.of(flows[0]) if one["kind"] == "handoff"]
+            is_done = bool(handoffs) and done_ns(flows) is not None
+            if is_done and all(path_changes.had_arrived(row, handoffs[-1]) for row in flows):
+                done.add(cell)
+            if late_flows(flows, handoffs_ns(handoffs)):
                 late.add(cell)
     return Unmet(len(done), len(late))

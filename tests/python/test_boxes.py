@@ -143,10 +143,9 @@ def test_points_of_few_values_have_no_slant_and_their_median_is_seen() -> None:
     values = [20.0 + 0.03 * one for one in range(8)]
     figure = boxes([values, [one + 2 for one in values], *[[1.0, 2.0, 3.0]] * 2])
     (axes,) = figure.axes
-    for line in (markers_in(axes)[0], markers_in(axes)[1]):
+    for line in markers_in(axes)[:2]:
         x, y = line.get_xdata(), line.get_ydata()
-        if len(y) != len(values):
-            continue
+        assert len(y) == len(values)
         assert len({*x}) > 2
         assert abs(np.corrcoef(x, y)[0, 1]) < 0.4
     # Above the points, one of which is at the median of three, and wider than these.

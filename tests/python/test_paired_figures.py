@@ -22,7 +22,8 @@ from midflight.plot.common.line_looks import line_looks
 from midflight.plot.common.place_scale import LINEAR
 from midflight.plot.common.plain import control_of_question, usual_of_folder
 from midflight.plot.common.style import SERIES, looks_of
-from midflight.plot.results.paired import are_legible, paired_of
+from midflight.plot.results.compared import are_legible
+from midflight.plot.results.paired import paired_of
 from midflight.plot.results.scales import place_limits
 from midflight.plot.usual import Shown
 

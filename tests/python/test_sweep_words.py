@@ -781,3 +781,12 @@ def test_a_title_on_senders_is_not_that_of_a_sweep_over_schemes() -> None:
     assert not over
     found, over, _ = sweep_heading(Sweep.of(scenario, {"handoffs.0.gap": ["1 s", "2 s"]}))
     assert found == "Two downloads and an upload move together, with different senders"
+
+
+def test_seeds_that_change_nothing_are_no_places_of_a_change(tmp_path: Path) -> None:
+    scheme, folder = "flows.download.scheme", tmp_path / "out"
+    words = ["--axis", f"{scheme}=sack,freeze", "--axis", "handoffs.0.at=0.1s:0.8s:0.1s"]
+    words += ["--axis", "seed=1,2", "--set", "flows.download.size=20 MB", "--compare", scheme]
+    assert main(["sweep", "wifi-to-lte", *words, "--out", str(folder)]) == 0
+    (said,) = change_lines(Summary.of(Sweep.read(folder), folder))
+    assert said.endswith("), but slower at 1 of 8 instants (0.4 s), by 18 %")

@@ -8,6 +8,7 @@ from typing import Annotated, TypeAlias
 import typer
 
 __all__ = [
+    "BaselineOption",
     "FigureFontOption",
     "FigureSizeOption",
     "FigureStyleOption",
@@ -104,6 +105,15 @@ FigureStyleOption: TypeAlias = Annotated[
 FigureFontOption: TypeAlias = Annotated[
     str | None,
     typer.Option("--font", metavar="FONT", help="For a figure: the font, sans, serif or latex."),
+]
+BaselineOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--baseline",
+        metavar="VALUE",
+        help="For changes of a sweep: the value that the others are compared with.  [default: the "
+        "first of the compared axis]",
+    ),
 ]
 PoliciesOption: TypeAlias = Annotated[
     list[str] | None,

@@ -14,6 +14,7 @@ import typer
 
 from midflight.cli.input import own_policies, read_whole
 from midflight.cli.options import (
+    BaselineOption,
     FigureFontOption,
     FigureSizeOption,
     FigureStyleOption,
@@ -202,7 +203,7 @@ def plot(
             "--where",
             metavar="COLUMN=VALUES",
             help="For results: only the rows with one of these values, shown in their order: "
-            "a,b,c, or from:to:step, or from:to, which are all between. May be repeated.",
+            "a,b,c, or from:to:step, or from:to for all of them in between. May be repeated.",
         ),
     ] = None,
     without: Annotated[
@@ -213,15 +214,7 @@ def plot(
             help="For results: only the rows with none of these values. May be repeated.",
         ),
     ] = None,
-    baseline: Annotated[
-        str | None,
-        typer.Option(
-            "--baseline",
-            metavar="VALUE",
-            help="For changes of a sweep: the value that others are compared with.  [default: the "
-            "first of the compared axis]",
-        ),
-    ] = None,
+    baseline: BaselineOption = None,
     title: Annotated[
         str | None, typer.Option(metavar="TEXT", help="For a figure: a title above it.")
     ] = None,

@@ -12,6 +12,7 @@ import typer
 
 from midflight.cli.input import own_policies, read_whole
 from midflight.cli.options import (
+    BaselineOption,
     FileArgument,
     PoliciesOption,
     SetsOption,
@@ -62,14 +63,7 @@ def report(
             help="For a sweep: the axes that the tables separate.  [default: those of the sweep]",
         ),
     ] = None,
-    baseline: Annotated[
-        str | None,
-        typer.Option(
-            "--baseline",
-            metavar="VALUE",
-            help="For a sweep: the value that the others are compared with.  [default: the first]",
-        ),
-    ] = None,
+    baseline: BaselineOption = None,
 ) -> None:
     """Run a scenario, or read a sweep, and write a report: one HTML file that needs no network.
 

@@ -168,7 +168,7 @@ def note_folder(name: str) -> None:
     """Print that a name is a folder of results, where it is a starter's, too."""
     note(
         f"{name} is the folder of that name here, not the starter, which other commands take; "
-        "rename the folder to have the starter"
+        "rename the folder to use the starter"
     )
 
 

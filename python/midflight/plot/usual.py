@@ -404,13 +404,12 @@ def curve_axis(
     the axes `by`, pool it: the only one with several values beside what is compared and seeds, if
     it has enough of them. None if there is no such axis.
     """
-    from midflight.sweep_results import SEED, is_sample
+    from midflight.sweep_results import is_sample
 
-    skipped = {compare, SEED}
-    varied = [key for key, values in axes.items() if key not in skipped and len(values) > 1]
-    if compare is None or len(varied) != 1:
+    free = free_axes(axes, compare)
+    if compare is None or len(free) != 1:
         return None
-    (key,) = varied
+    (key,) = free
     is_pooled = is_sample(key) and key not in by
     return key if is_pooled and len(axes[key]) >= _LEAST_CURVE else None
 

@@ -39,7 +39,7 @@ def chosen_values(
     baseline: str | None = None,
 ) -> dict[str, list[str]]:
     """Return the values that the rows of a source are kept by: those of `where`, each of which may
-    be several, as `axis_values` has them, or from:to, which are all between; and of `without` all
+    be several, as `axis_values` has them, or from:to for all in between; and of `without` all
     others. `baseline` is what the values of a comparison are against, if not the first one.
 
     Raises `MidflightError` for a value or a column that is left out but not there, or if no value
@@ -52,7 +52,7 @@ def chosen_values(
         there = kept.get(key) or _present(source, key, baseline)
         if not there:
             raise missing_column("--without", key, columns_of(source, "flow"))
-        out = kept_values({key: there}, {key: _values(key, given, there)})[key]
+        out = _values(key, given, there)
         rest = [one for one in there if one not in out]
         if (unknown := [one for one in out if one not in there]) or not rest:
             why = f"no row has {unknown[0]}" if unknown else "no row is left"

@@ -40,6 +40,7 @@ __all__ = [
     "MEANS",
     "PALE",
     "UNSURE",
+    "are_legible",
     "check_is_one",
     "counts_of",
     "empty_mark",
@@ -47,9 +48,12 @@ __all__ = [
     "ends_of",
     "from_zero",
     "from_zero_words",
+    "has_changes",
     "has_ends",
+    "has_intervals",
     "is_both_zero",
     "is_compared",
+    "is_curve",
     "is_hint_of",
     "is_number",
     "is_same",
@@ -101,6 +105,8 @@ _SIDES = ("value_missing", "baseline_missing")
 _MOST_NAMED = 4
 #: With fewer intervals none is far from the others.
 _LEAST_INTERVALS = 4
+#: The shares of changes below and up to the ends of most of them.
+_MOST_CHANGES = (0.1, 0.9)
 #: What tells comparisons apart that have nothing to do with each other.
 _APART = ("flow", "metric", "value")
 
@@ -128,6 +134,44 @@ def usual_change(columns: Columns) -> str:
         _is_endless(columns, row) or _may_lose_all(columns, row) for row in known
     )
     return _DIFFERENCE if is_unfit else _RATIO
+
+
+def has_changes(columns: Columns) -> bool:
+    """Whether a comparison has what figures show, and any change."""
+    needed = {*CHANGES, "samples", "metric", "value", "flow"}
+    return needed <= {*columns} and any(is_number(cell) for one in CHANGES for cell in columns[one])
+
+
+def has_intervals(columns: Columns) -> bool:
+    """Whether it has that, and any interval."""
+    return has_changes(columns) and any(
+        int(samples) > 1
+        and any(is_number(columns[one][row]) for one in CHANGES)
+        and not is_same(columns, row)
+        for row, samples in enumerate(columns["samples"])
+    )
+
+
+def are_legible(columns: Columns) -> bool:
+    """Whether the changes of a comparison are seen beside their intervals: more than two thirds of
+    these have ends, and are not wider than most changes are apart.
+    """
+    value = usual_change(columns)
+    rows = [row for row, one in enumerate(columns[value]) if is_number(one)]
+    if not rows or not has_ends(columns, value):
+        return True
+    changes = np.array([float(columns[value][row]) for row in rows])
+    ends = np.array([ends_of(columns, row, value, 1.0) for row in rows])
+    widths = ends[~np.isnan(ends).any(axis=1)] @ np.array([-1.0, 1.0])
+    low, high = np.quantile(np.append(changes, 0.0), _MOST_CHANGES)
+    return bool(3 * (widths > high - low).sum() < max(1, widths.size))
+
+
+def is_curve(columns: Columns) -> bool:
+    """Whether changes at each of several instants are lines that say more than one change over all
+    of these: they are not hidden by their intervals.
+    """
+    return not has_intervals(columns) or are_legible(columns)
 
 
 def same_words(columns: Columns, rows: Sequence[int], value: str) -> str:

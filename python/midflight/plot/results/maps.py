@@ -258,7 +258,7 @@ def draw_map(
     size: float | None,
     *,
     hatched: int,
-    far_from_0: float = 0.0,
+    far_from_0: float,
 ) -> Any:
     """Draw cells with lighter colours for larger values, and return what a colour bar explains.
 
@@ -295,7 +295,7 @@ def draw_map(
     inks = {}
     for (line, column), (change, _) in shown.from_zero.items():
         # Among themselves changes from 0, which have no percentage, are told apart by their size.
-        strength = _LEAST_STRENGTH + (1 - _LEAST_STRENGTH) * abs(change) / (far_from_0 or 1.0)
+        strength = _LEAST_STRENGTH + (1 - _LEAST_STRENGTH) * abs(change) / far_from_0
         colour = colormaps[_SIGNED]((1 + math.copysign(strength, change) * (change != 0)) / 2)
         inks[line, column] = "white" if is_dark(colour) else "black"
         corner = (column - 0.5, line - 0.5)

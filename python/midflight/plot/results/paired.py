@@ -11,20 +11,19 @@ from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from midflight._core import MidflightError
 from midflight.listing import joined
 from midflight.plot.common.names import plural_name
 from midflight.plot.common.style import SERIES
 from midflight.plot.results.compared import (
-    ends_of,
-    has_ends,
-    is_number,
-    is_same,
+    are_legible,
+    has_changes,
+    has_intervals,
+    is_curve,
     usual_change,
     why_empty,
 )
+from midflight.plot.results.compared_again import separated_again
 from midflight.plot.results.median_panels import are_panels
 from midflight.plot.results.rows import (
     Choice,
@@ -56,14 +55,12 @@ from midflight.refusal import refusal
 
 __all__ = [
     "Paired",
-    "are_legible",
     "by_compared",
     "by_value",
     "check_comparison_axis",
     "check_is_apart",
     "comparison_of",
     "curve_words",
-    "is_curve",
     "is_left_out",
     "lacks_pairs",
     "left_out_reason",
@@ -83,8 +80,6 @@ __all__ = [
 _RATIO, _VALUE = "ratio", "value"
 #: Comparisons that lack half of their pairs are few up to this number, and to this share of all.
 _FEW, _FEW_SHARE = 2, 0.2
-#: The shares of changes below and up to the ends of most of them.
-_MOST_CHANGES = (0.1, 0.9)
 #: The columns by which the file of a comparison is known.
 _COLUMNS = ("flow", "metric", "compared", _VALUE, "baseline", *CHANGES)
 
@@ -143,8 +138,7 @@ def paired_figure(
             return curve
     if baseline is not None:
         return _against(source, kind, asked, where, baseline)
-    pooled = {*asked.by} - {*_columns_apart(source)}
-    if not (has_by and pooled):
+    if not has_by or {*asked.by} <= _columns_apart(source):
         found = _of_file(source, kind, asked, where, has_by=has_by)
         if found is not None:
             return Paired(*found)
@@ -165,13 +159,6 @@ def _curve_of(
     kept = {**asked["axes"], **kept_values(asked["axes"], where)}
     axes = {key: kept[key] for key in asked["axes"]}
     return curve_axis(axes, asked.get("compare"), asked["by"] or ())
-
-
-def is_curve(columns: Columns) -> bool:
-    """Whether changes at each of several instants are lines that say more than one change over all
-    of these: they are not hidden by their intervals.
-    """
-    return not _has_intervals(columns) or are_legible(columns)
 
 
 def _against(
@@ -224,12 +211,12 @@ def by_compared(source: TableSource, asked: Shown) -> Shown:
     return asked._replace(x=x, y=y, by=[str(named(one)) for one in asked.by])
 
 
-def _columns_apart(source: TableSource) -> list[str]:
-    """The columns that tell the comparisons of a source apart; those that are asked for are, if it
-    has none.
+def _columns_apart(source: TableSource) -> set[str]:
+    """The columns of the comparison of a source, which lines may be told apart by; none without
+    one.
     """
     file = comparison_of(source)
-    return [] if file is None else [*columns_of(file, _RATIO)]
+    return set() if file is None else {*columns_of(file, _RATIO)}
 
 
 def _compared_again(
@@ -271,7 +258,7 @@ def _compared_again(
         return _with_lines(folder, file, sides, asked, where, **of)
     # Without room for a map of each compared value these are a side of one.
     for some in (sides, sides[:1]):
-        columns = _separated(folder, [one for one in some if one != _VALUE], where, baseline)
+        columns = separated_again(folder, [one for one in some if one != _VALUE], where, baseline)
         if columns is None:
             continue
         is_asked = asked.value is not None or baseline is not None
@@ -303,13 +290,14 @@ def _with_lines(
 ) -> Paired | None:
     """The figure of a sweep's comparison with lines or maps that are asked for, and these sides."""
     apart = [one for one in (*sides, *asked.by) if one not in (_VALUE, "flow")]
-    columns = _separated(folder, apart, where, baseline)
+    columns = separated_again(folder, apart, where, baseline)
     columns = None if columns is None else _kept(columns, by_value(columns, where))
     if columns is None:
         return None
-    by = list(asked.by)
-    sides = [*sides, *([_VALUE] if len(sides) <= is_map and _VALUE not in by else [])]
-    if len(sides) <= is_map:
+    by, count = list(asked.by), 2 if is_map else 1
+    if len(sides) < count and _VALUE not in by:
+        sides = [*sides, _VALUE]
+    if len(sides) < count:
         return None
     for name in (_VALUE, "flow"):
         # Different changes are told apart.
@@ -318,48 +306,6 @@ def _with_lines(
     x, y = (asked.x or sides[0]), (asked.y or sides[1]) if is_map else None
     shown = Shown(x, y, asked.value, by)
     return Paired("heatmap" if is_map else "interval", file, shown, columns)
-
-
-def _separated(
-    folder: Path,
-    axes: Sequence[str],
-    where: Mapping[str, Any] | None,
-    baseline: str | None,
-) -> Columns | None:
-    """The comparison of a sweep that separates these axes, and those that rows are kept by, of
-    samples only if by one value; None if these are no axes of it, or if it needs policies that are
-    not here.
-    """
-    from midflight.sweep import Sweep
-    from midflight.sweep_results import is_sample
-    from midflight.sweep_summary import Summary
-
-    try:
-        sweep = Sweep.read(folder).against(baseline)
-        apart = {*axes, *(where or {})} - {_VALUE, "flow", sweep.compare}
-        if not apart <= {*sweep.axes} or sweep.compare in axes:
-            return None
-        chosen = kept_values(sweep.axes, where)
-        together = {
-            key: values
-            for key, values in chosen.items()
-            if key in apart and is_sample(key) and key not in axes and len(values) > 1
-        }
-        if any(not {*values} <= {*sweep.axes[key]} for key, values in together.items()):
-            return None
-        apart -= {*together}
-        by = [key for key in sweep.axes if key in apart or key == sweep.compare]
-        made = Summary.of(sweep, folder, sweep.metric, by)
-        if together:
-            made = made.kept(together).separated(by)
-        columns = made.comparison_columns()
-        count = len(columns.get("flow", ()))
-        # They are no axis of the figure, but what it is of.
-        for key, values in together.items():
-            columns[key] = [Choice(values)] * count
-        return columns or None
-    except MidflightError:
-        return None
 
 
 def _of_file(
@@ -374,7 +320,7 @@ def _of_file(
     if kind is None and (columns := _compared_rows(source, where)) is not None:
         if _shows_values(source, kind, asked, columns):
             return None
-        if not ((_has_intervals(columns) and are_legible(columns)) or asked.x):
+        if not ((has_intervals(columns) and are_legible(columns)) or asked.x):
             # Without intervals lines say no more than maps, which have both axes, and beside wide
             # ones they are not seen.
             found = paired_maps_of(source, asked, where, has_by=has_by)
@@ -599,7 +545,7 @@ def paired_maps(columns: Columns, most: int = USUAL_MAPS) -> Shown | None:
     """Return what maps of a comparison with one or two axes show; None for other ones, and for
     more maps than the `most`, of which those of flows are some.
     """
-    if not _has_changes(columns):
+    if not has_changes(columns):
         return None
     columns = _with_handoff(columns)
     varied = _varied(columns)
@@ -660,7 +606,7 @@ def is_left_out(source: TableSource, where: Mapping[str, Any] | None = None) -> 
     """Whether the comparison of a sweep has intervals, for a figure that does not show them."""
     file = comparison_of(source) if is_sweep(source) else None
     columns = None if file is None else _kept(columns_of(file, _RATIO), where)
-    return columns is not None and _has_intervals(columns)
+    return columns is not None and has_intervals(columns)
 
 
 def samples_of(source: TableSource, columns: Columns) -> dict[str, int]:
@@ -718,8 +664,8 @@ def paired_shown(columns: Columns, x: str | None = None) -> Shown | None:
     None if it has no intervals, or more lines than can be distinguished.
     """
     columns = _with_handoff(columns)
-    varied = _varied(columns) if _has_changes(columns) else {}
-    if not (varied or _has_intervals(columns)):
+    varied = _varied(columns) if has_changes(columns) else {}
+    if not (varied or has_intervals(columns)):
         # A single change without an interval is no figure.
         return None
     if x is None:
@@ -754,39 +700,6 @@ def _varied(columns: Columns) -> dict[str, list[str]]:
     columns = _with_handoff(columns)
     axes = {name: _texts(columns, name) for name in _axes(columns)}
     return {name: values for name, values in axes.items() if len(values) > 1}
-
-
-def _has_changes(columns: Columns) -> bool:
-    """Whether a comparison has what figures show, and any change."""
-    needed = {*CHANGES, "samples", "metric", _VALUE, "flow"}
-    return needed <= {*columns} and any(is_number(cell) for one in CHANGES for cell in columns[one])
-
-
-def are_legible(columns: Columns) -> bool:
-    """Whether the changes of a comparison are seen beside their intervals: more than two thirds of
-    these have ends, and are not wider than most changes are apart.
-    """
-    value = usual_change(columns)
-    rows = [row for row, one in enumerate(columns[value]) if is_number(one)]
-    if not rows or not has_ends(columns, value):
-        return True
-    changes = np.array([float(columns[value][row]) for row in rows])
-    ends = np.array([ends_of(columns, row, value, 1.0) for row in rows])
-    widths = ends[~np.isnan(ends).any(axis=1)] @ np.array([-1.0, 1.0])
-    low, high = np.quantile(np.append(changes, 0.0), _MOST_CHANGES)
-    return bool(3 * (widths > high - low).sum() < max(1, widths.size))
-
-
-def _has_intervals(columns: Columns) -> bool:
-    needed = {*CHANGES, "samples", "metric", _VALUE, "flow"}
-    if not needed <= {*columns}:
-        return False
-    return any(
-        int(samples) > 1
-        and any(is_number(columns[one][row]) for one in CHANGES)
-        and not is_same(columns, row)
-        for row, samples in enumerate(columns["samples"])
-    )
 
 
 def _texts(columns: Mapping[str, Any], name: str) -> list[str]:

@@ -36,9 +36,11 @@ __all__ = [
     "kept_values",
     "measured_flows",
     "measured_rows",
+    "number_of",
     "ordered",
     "over_words",
     "product_words",
+    "quantity",
     "rows_of",
     "selection_words",
     "text_of",
@@ -182,7 +184,7 @@ def over_words(
     point: 30 runs (5 seeds x 6 instants)", or "all 6 instants x 3 gaps" if each has one run.
     """
     some = [count for count in counts if count > 0]
-    number = _number_of(some, counted)
+    number = number_of(some, counted)
     if not pooled.axes:
         return f"{what} over {number}"
     every = product_words(pooled.axes)
@@ -197,8 +199,8 @@ def over_words(
     return f"{what}; each {one}: {behind}"
 
 
-def _number_of(counts: Sequence[int], counted: str) -> str:
-    """From how many to how many runs, or others that are counted, there are."""
+def number_of(counts: Collection[int], counted: str) -> str:
+    """Return how many runs, or others that are counted, there are: "3 to 5 runs"."""
     least, most = min(counts, default=0), max(counts, default=0)
     number = f"{most}" if least == most else f"{least} to {most}"
     return f"{number} {counted.removesuffix('s') if most == 1 else counted}"

@@ -12,7 +12,14 @@ from math import prod
 
 from midflight.plot.common.names import plural_name
 from midflight.plot.results.pooled import axes_of
-from midflight.plot.results.rows import NONE_POOLED, Pooled, all_words, product_words, text_of
+from midflight.plot.results.rows import (
+    NONE_POOLED,
+    Pooled,
+    all_words,
+    number_of,
+    product_words,
+    text_of,
+)
 from midflight.plot.results.tables import Columns
 from midflight.sweep_results import SEED, Chance, sample_places
 
@@ -98,12 +105,11 @@ def interval_words(
     sample = "seed" if over == "runs" and pooled.axes else _ONE.get(over, "sample")
     each = [samples for samples, _ in known]
     least, most = min(each), max(each)
-    number = f"{most}" if least == most else f"{least} to {most}"
     if most == 1:
         said = f"{what}; no interval, as each is of one {sample}"
     else:
         alone = f"; none where there is only one {sample}" if shown and least == 1 else ""
-        of = "" if over == "axes" else f" over {number} {sample}s"
+        of = "" if over == "axes" else f" over {number_of(each, f'{sample}s')}"
         said = f"{what}{shown}{of}{alone}"
     if not pooled.axes or (over == "axes" and most == 1):
         return said
@@ -114,6 +120,4 @@ def interval_words(
     axes = [*runs, *pooled.axes]
     if {*behind} == {every}:
         return f"{said}; each {one}: {all_words(axes)}"
-    low, high = min(behind), max(behind)
-    number = f"{high}" if low == high else f"{low} to {high}"
-    return f"{said}; each {one}: {number} {counted} of {product_words(axes)}"
+    return f"{said}; each {one}: {number_of(behind, counted)} of {product_words(axes)}"
