@@ -15,11 +15,12 @@ from midflight._core import MidflightError
 
 if TYPE_CHECKING:
     from midflight._core import Plan, Setup
+    from midflight.results import Columns
     from midflight.scenario import Outcome, Scenario
     from midflight.sweep import Sweep
     from midflight.sweep_summary import Summary
 
-__all__ = ["outcome_html", "run_html", "scenario_html", "sweep_html"]
+__all__ = ["columns_html", "outcome_html", "run_html", "scenario_html", "sweep_html"]
 
 #: Lines of a table, and values of an axis.
 _MOST_LINES = 20
@@ -95,6 +96,19 @@ def _figure(setup: Setup, plan: Plan | None = None) -> str:
         return ""
     text = drawn.decode()
     return text[text.index("<svg") :]
+
+
+def columns_html(columns: Columns) -> str:
+    """Return a table of results as a notebook shows it: its first rows."""
+
+    def shown(value: object) -> str:
+        if value is None or value != value:
+            return ""
+        return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+    names = columns.column_names
+    first = [map(shown, columns.column(name)[:_MOST_LINES]) for name in names]
+    return _table([names, *map(list, zip(*first, strict=True))], columns.num_rows)
 
 
 def run_html(setup: Setup) -> str:

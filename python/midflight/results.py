@@ -285,6 +285,12 @@ class Columns:
     def __repr__(self) -> str:
         return f"<{self.num_rows} rows of {', '.join(self.column_names)}>"
 
+    def _repr_html_(self) -> str:
+        """Return the first rows as a notebook shows them."""
+        from midflight.notebook import columns_html
+
+        return columns_html(self)
+
     def column(self, name: str) -> list[Any]:
         """A column as a list; None where there is no value."""
         return list(self._values(name))

@@ -225,6 +225,8 @@ class Sweep:
     phase: int | None = None
     #: The axes that a summary separates, and the compared one; None for all that are no samples.
     by: Sequence[str] | None = None
+    #: The axes by which cells are numbered, if `axes` have other orders or some of their values.
+    numbered: Mapping[str, Sequence[str]] | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
         """The axes with their numbers of values, without the text of the scenario."""
@@ -325,10 +327,11 @@ class Sweep:
     def values(self, cell: int) -> dict[str, str]:
         """Return the values of a cell by their paths; the last axis changes first."""
         places = []
-        for values in reversed(list(self.axes.values())):
+        axes = self.axes if self.numbered is None else self.numbered
+        for values in reversed(list(axes.values())):
             cell, place = divmod(cell, len(values))
             places.append(place)
-        each = zip(self.axes.items(), reversed(places), strict=True)
+        each = zip(axes.items(), reversed(places), strict=True)
         return {key: values[place] for (key, values), place in each}
 
     def sets(self, cell: int) -> list[tuple[str, str]]:
@@ -465,7 +468,14 @@ class Sweep:
                 accepted=accepted,
             )
         order = [baseline, *(one for one in values if one != baseline)]
-        return replace(self, axes={**self.axes, str(self.compare): order})
+        return self.showing({str(self.compare): order})
+
+    def showing(self, values: Mapping[str, Sequence[str]]) -> Self:
+        """Return the sweep with some values of axes, in an order of their own, for figures and
+        reports. The numbers of its cells stay.
+        """
+        numbered = self.axes if self.numbered is None else self.numbered
+        return replace(self, axes={**self.axes, **values}, numbered=numbered)
 
     def shards(self) -> Iterator[Shard]:
         """Yield the shards, each with its address."""

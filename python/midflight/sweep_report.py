@@ -69,6 +69,8 @@ def report_sweep(
     *,
     metric: str | None = None,
     by: Sequence[str] | None = None,
+    where: Mapping[str, Any] | None = None,
+    without: Mapping[str, Any] | None = None,
     baseline: str | None = None,
     command: str = "",
     policies: Policies | None = None,
@@ -77,13 +79,16 @@ def report_sweep(
 
     `metric` is the measurement, such as "goodput_bps"; the default is the metric that the sweep
     prints. `by` are the axes that the tables separate, beside the compared one; the default is what
-    the sweep separated. `baseline` is the value that the others are compared with; the default is
-    the first one. `command` is the command that repeats it, for the report. Raises
-    `MidflightError` for a folder without a complete sweep, `OSError` if the file cannot be written.
+    the sweep separated. `where` and `without` are values of axes, or of "flow", by which rows are
+    kept or left out, as `plot` has them. `baseline` is the value that the others are compared with;
+    the default is the first one. `command` is the command that repeats it, for the report. Raises
+    `MidflightError` for a folder without a complete sweep, and for values that it does not have,
+    `OSError` if the file cannot be written.
     """
     path = Path(path)
     check_page(path)
-    how: Any = {"command": command, "policies": policies, "baseline": baseline}
+    how: Any = {"where": where, "without": without, "baseline": baseline}
+    how |= {"command": command, "policies": policies}
     html = sweep_report_html(Path(folder), metric=metric, by=by, **how)
     path.write_text(html, encoding="utf-8")
     return path
@@ -94,6 +99,8 @@ def sweep_report_html(
     *,
     metric: str | None = None,
     by: Sequence[str] | None = None,
+    where: Mapping[str, Any] | None = None,
+    without: Mapping[str, Any] | None = None,
     baseline: str | None = None,
     command: str = "",
     policies: Policies | None = None,
@@ -108,10 +115,13 @@ def sweep_report_html(
     from midflight.sweep_results import SEED, check_has_tables
 
     check_metric(metric, None, "--")
-    asked = Sweep.read(folder, policies=policies).against(baseline)
+    whole = Sweep.read(folder, policies=policies)
     check_has_tables(folder)
-    check_has_measure(metric, asked, "--")
-    summary = Summary.of(asked, folder, metric, check_by(by, asked, "--"))
+    check_has_measure(metric, whole, "--")
+    kept = _kept(whole, folder, where, without)
+    of_axes = {key: values for key, values in kept.items() if key in whole.axes}
+    asked = (whole.showing(of_axes) if of_axes else whole).against(baseline)
+    summary = Summary.of(asked, folder, metric, check_by(by, asked, "--"), kept)
     shown = summary.drawn(folder)
     scenario = json.loads(asked.scenario)
     words, unit = summary.measured
@@ -135,6 +145,7 @@ def sweep_report_html(
                 made_by=stacks_of(scenario),
                 settings=scenario.get("set", {}),
                 axes=_axis_cells(asked),
+                only=_only_words(kept),
                 replaced=_axis_words([key for key in asked.axes if key != SEED]),
                 measured=words,
                 over=summary.over(),
@@ -149,7 +160,7 @@ def sweep_report_html(
                 effect_notes=_effect_notes(shown),
                 short=list(change_lines(shown)),
                 best=(best := list(best_lines(shown))),
-                whole=[one for one in best_lines(shown, whole=True) if one not in best],
+                sentences=[one for one in best_lines(shown, whole=True) if one not in best],
                 points=_points(shown),
                 better=_better(shown.metric),
                 baseline=_joined(summary.compared[0].baseline) if summary.compared else "",
@@ -170,11 +181,37 @@ def sweep_report_html(
                 definition=definition,
                 document=json.dumps(definition, indent=2),
                 command=command,
-                sweep_command=sweep_command(asked, folder, command),
+                sweep_command=sweep_command(whole, folder, command),
                 scenario_json=json.dumps(_own_words(asked, scenario), indent=2, ensure_ascii=False),
                 own_policies=list(definition.get("policies") or ()),
             )
         )
+
+
+def _kept(
+    asked: Sweep,
+    folder: Path,
+    where: Mapping[str, Any] | None,
+    without: Mapping[str, Any] | None,
+) -> dict[str, list[str]]:
+    """The values of axes and flows that rows are kept by, in the order in which they are shown."""
+    from midflight.plot.results.choice import chosen_values
+    from midflight.plot.results.tables import missing_column
+
+    for option, given in (("--where", where), ("--without", without)):
+        for key in given or ():
+            if key not in (*asked.axes, "flow"):
+                raise missing_column(option, key, [*asked.axes, "flow"])
+    return chosen_values(folder, where, without)
+
+
+def _only_words(kept: Mapping[str, Sequence[str]]) -> str:
+    """What rows the report has; "" if it has all."""
+    from midflight.plot.results.axis import shown_value
+    from midflight.plot.results.rows import selection_words
+
+    each = {key: [*map(shown_value, values)] for key, values in kept.items()}
+    return "; ".join(selection_words(each, (), {}))
 
 
 def headed(cells: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
@@ -371,7 +408,7 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
     from midflight.plot.results.median_panels import are_panels
     from midflight.plot.results.paired import lacks_pairs, paired_maps, paired_shown, separated_axes
     from midflight.plot.results.pooled import pooled_axes
-    from midflight.plot.results.rows import measured_flows
+    from midflight.plot.results.rows import kept_rows, measured_flows
     from midflight.plot.results.spread import spread_figure, spread_of
     from midflight.plot.results.tables import only_rows, read_columns
     from midflight.plot.usual import (
@@ -386,6 +423,7 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
 
     metric, compared_in_pairs = summary.metric, summary.comparison_columns()
     read = after_handoff(read_columns(folder, metric), metric, summary.phase)
+    read = only_rows(read, kept_rows(read, len(read["flow"]), summary.where))
     columns = every_flow = _measured(read, metric)
     apart = {key: values for key, values in asked.axes.items() if key in summary.by}
     # Settings that the tables pool come last.
@@ -424,12 +462,12 @@ def sweep_figures(asked: Sweep, folder: Path, summary: Summary) -> Iterator[dict
         # Its lines and maps would be too many: as that figure, it pools all but one axis.
         alone = separated_axes(compared_in_pairs)[:1]
         again = [key for key in asked.axes if key in (*alone, asked.compare)]
-        compared_in_pairs = Summary.of(asked, folder, metric, again).comparison_columns()
+        compared_in_pairs = summary.separated(again).comparison_columns()
         over = {key: count for key, count in counts.items() if key not in again}
         paired = paired_shown(compared_in_pairs)
     elif curve is not None:
         again = [key for key in asked.axes if key in (curve, asked.compare)]
-        every = Summary.of(asked, folder, metric, again).comparison_columns()
+        every = summary.separated(again).comparison_columns()
         if (over_it := paired_shown(every, curve)) is not None and is_curve(every):
             over = {key: count for key, count in counts.items() if key not in again}
             compared_in_pairs, paired = every, over_it

@@ -9,7 +9,7 @@ import math
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
@@ -58,7 +58,9 @@ class Summary:
         other_metrics: Sequence[str] = (),
         *,
         is_instead: bool = False,
+        where: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
+        self.where = where or {}
         self.phase, self.other_metrics, self.is_instead = phase, other_metrics, is_instead
         self.asked, self.metric, self.by = asked, metric, by
         self.grouped, self.compared = grouped, compared
@@ -71,8 +73,13 @@ class Summary:
         folder: Path,
         metric: str | None = None,
         by: list[str] | None = None,
+        where: Mapping[str, Sequence[str]] | None = None,
     ) -> Summary:
-        """Return the summary of a folder by a metric and axes, by default those of the sweep."""
+        """Return the summary of a folder by a metric and axes, by default those of the sweep.
+
+        `where` has the values of axes, which are those of `asked`, and of "flow" that rows are kept
+        by.
+        """
         from midflight.sweep_folder import comparison_file
         from midflight.sweep_results import compare, groups, is_sample, main_metrics, read_flows
         from midflight.unmet import PathChanges, unmet_cells
@@ -88,8 +95,13 @@ class Summary:
             by = [axis for axis in axes if not is_sample(axis) or axis == asked.compare]
             by = by or axes
         path_changes = PathChanges(asked)
+        where = where or {}
         grouped = groups(
-            read_flows(folder, phase),
+            (
+                row
+                for row in read_flows(folder, phase)
+                if all(row[key] in some for key, some in where.items())
+            ),
             axes,
             by,
             chosen,
@@ -99,11 +111,11 @@ class Summary:
         if asked.compare is not None:
             compared = compare(grouped, by, asked.compare, asked.axes[asked.compare])
         file = comparison_file(None if chosen == usual else chosen, phase)
-        unmet = unmet_cells(path_changes, folder)
+        unmet = unmet_cells(path_changes, folder, where)
         others = more if metric is None else []
         # Transfers have times if they are done.
         is_instead = metric is None and chosen == _OF_ALL and _has_sizes(asked)
-        how: Any = {"is_instead": is_instead}
+        how: Any = {"is_instead": is_instead, "where": where}
         return cls(asked, chosen, by, grouped, compared, file, unmet, phase, others, **how)
 
     @property
@@ -124,7 +136,9 @@ class Summary:
 
     def drawn(self, folder: Path) -> Summary:
         """Return the summary that figures show: of a metric that no run has the goodput's."""
-        return self if self.has_values else Summary.of(self.asked, folder, _OF_ALL, self.by)
+        if self.has_values:
+            return self
+        return Summary.of(self.asked, folder, _OF_ALL, self.by, self.where)
 
     def unfinished(self, *, for_terminal: bool = True) -> str:
         """Return that no run has a value of the metric, or no transfer a time, and what gives one,
@@ -171,15 +185,15 @@ class Summary:
             for one in regrouped(self.grouped, axes, self.by, axes)
             if all(one.values[axes.index(key)] in some for key, some in where.items())
         ]
-        asked = replace(self.asked, axes={**self.asked.axes, **where})
-        return self._with(asked, axes, grouped, [])
+        return self._with(self.asked.showing(where), axes, grouped, [])
 
     def _with(
         self, asked: Sweep, by: list[str], grouped: list[Group], compared: list[Comparison]
     ) -> Summary:
         """Return the summary of other groups by the same metric."""
         of = (asked, self.metric, by, grouped, compared, self.file, self.unmet, self.phase)
-        return Summary(*of, self.other_metrics, is_instead=self.is_instead)
+        how: Any = {"is_instead": self.is_instead, "where": self.where}
+        return Summary(*of, self.other_metrics, **how)
 
     @cached_property
     def effects(self) -> list[Any]:

@@ -293,15 +293,21 @@ def _text(value: object) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def unmet_cells(path_changes: PathChanges, folder: Path) -> Unmet:
-    """Count these cells of a sweep, from the tables in its folder."""
+def unmet_cells(
+    path_changes: PathChanges, folder: Path, where: Mapping[str, Sequence[str]]
+) -> Unmet:
+    """Count these cells of a sweep, from the rows with these values of the tables in its folder."""
     done: set[str] = set()
     late: set[str] = set()
     with (folder / "flows.csv").open(newline="", encoding="utf-8") as file:
         plain = (
             {key: plain_text(cell) for key, cell in row.items()} for row in csv.DictReader(file)
         )
-        each = (row for row in plain if row["moves"] == "1")
+        each = (
+            row
+            for row in plain
+            if row["moves"] == "1" and all(row[key] in some for key, some in where.items())
+        )
         for (cell, _), found in groupby(each, key=itemgetter("cell", "run")):
             flows = list(found)
             handoffs = [one for one in path_changes.of(flows[0]) if one["kind"] == "handoff"]

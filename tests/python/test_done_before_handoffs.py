@@ -97,3 +97,15 @@ def test_data_of_an_entry_have_arrived_when_those_of_its_last_flow_have() -> Non
         (row,) = percentile_rows(given, "duration_max_ns")
         assert row["delivered_ns"] == said
         assert math.isfinite(float(row["finished_ns"]))
+
+
+def test_another_baseline_moves_no_handoff(tmp_path: Path) -> None:
+    folder, at = tmp_path / "out", "handoffs.0.at"
+    words = ["--axis", f"{at}=0.1s,0.2s,9s", "--compare", at, "--out", str(folder)]
+    assert main(["sweep", "wifi-to-lte", *words]) == 0
+
+    def early(baseline: str | None) -> dict[tuple[str, ...], int]:
+        made = Summary.of(Sweep.read(folder).against(baseline), folder)
+        return {one.values: len(one.early) for one in made.grouped}
+
+    assert early("9s") == early(None) == {("0.1s",): 0, ("0.2s",): 0, ("9s",): 1}

@@ -64,6 +64,18 @@ def test_a_sweep_in_a_notebook_names_what_has_all_lines(tmp_path: Path) -> None:
     assert main(["report", str(folder), "--out", str(tmp_path / "report.html")]) == 0
 
 
+def test_tables_of_results_show_their_first_rows(tmp_path: Path) -> None:
+    axes = {SCHEME: ["sack", "enhanced"], "handoffs.0.at": "0.05s:0.6s:0.05s"}
+    made = Sweep.of(Scenario.read("wifi-to-lte"), axes, compare=SCHEME).run(tmp_path / "out")
+    text = made.flows._repr_html_()
+    assert text.count("<tr>") == 21
+    assert text.endswith("<p>... and 4 more</p>")
+    compared = made.comparison._repr_html_()
+    (ratio,) = made.comparison.column("ratio")
+    assert f">{ratio:.6g}</td>" in compared
+    assert "None" not in compared
+
+
 def test_numbers_of_a_column_of_results_have_as_many_decimals() -> None:
     head = ["flow", "links.lte.rate", "runs", "difference", "+-", "%"]
     lines = [

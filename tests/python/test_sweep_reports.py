@@ -193,6 +193,37 @@ def made_in(folder: Path, *more: str) -> Path:
     return folder
 
 
+def test_a_report_of_a_part_of_a_sweep_has_its_rows_and_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    at = ["--axis", "handoffs.0.at=0.1s:0.3s:0.1s", "--axis", "seed=1,2"]
+    folder, page = made_in(tmp_path / "out", *at), tmp_path / "part.html"
+    words = ["report", str(folder), "--out", str(page)]
+    part = ["--where", "handoffs.0.at=100ms:200ms", "--without", "seed=2"]
+    assert main([*words, *part]) == 0
+    html = unescape(page.read_text())
+    assert "4 runs: " in html
+    assert "a part of the sweep: Instant of the handoff: 0.1 s or 0.2 s; Seed: 1." in html
+    axes, again = html.split('<h2 id="axes">')[1], html.split('<h2 id="again">')[1]
+    assert "0.3 s" not in axes.partition("<h2")[0]
+    # The sweep has all of its cells, the report this part of them.
+    assert "--axis seed=1,2" in again
+    assert "--where handoffs.0.at=100ms:200ms --without seed=2" in again
+    read = Sweep.read(folder)
+    kept = {"handoffs.0.at": read.axes["handoffs.0.at"][:2], "seed": ["1"]}
+    (change,) = Summary.of(read.showing(kept), folder, where=kept).compared
+    assert change.pairs == 2
+    capsys.readouterr()
+    for wrong, why in (
+        (["--where", "run=0"], 'there is no column "run"'),
+        (["--without", "seed=7"], "no row has 7"),
+        (["--where", "seed=7"], "no row has that"),
+    ):
+        assert main([*words[:-1], str(tmp_path / "none.html"), *wrong]) == 2
+        assert why in capsys.readouterr().err
+        assert not (tmp_path / "none.html").exists()
+
+
 UNFINISHED = ["--set", "flows.download.size=20 MB", "--set", "end=4 s"]
 
 

@@ -23,6 +23,8 @@ __all__ = [
     "SettingsOption",
     "SourceProfileOption",
     "ThreadsOption",
+    "WhereOption",
+    "WithoutOption",
 ]
 
 
@@ -113,6 +115,23 @@ BaselineOption: TypeAlias = Annotated[
         metavar="VALUE",
         help="For changes of a sweep: the value that the others are compared with.  [default: the "
         "first of the compared axis]",
+    ),
+]
+WhereOption: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--where",
+        metavar="COLUMN=VALUES",
+        help="For results: only the rows with one of these values, shown in their order: "
+        "a,b,c, or from:to:step, or from:to for all of them in between. May be repeated.",
+    ),
+]
+WithoutOption: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--without",
+        metavar="COLUMN=VALUES",
+        help="For results: only the rows with none of these values. May be repeated.",
     ),
 ]
 PoliciesOption: TypeAlias = Annotated[

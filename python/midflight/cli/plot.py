@@ -21,6 +21,8 @@ from midflight.cli.options import (
     PoliciesOption,
     SetsOption,
     SourceProfileOption,
+    WhereOption,
+    WithoutOption,
 )
 from midflight.cli.output import QUIET_S, UserError, note, open_result, progress_display
 from midflight.cli.plot_options import (
@@ -197,23 +199,8 @@ def plot(
             help="For results: a line, or a heat map, for each value. May be repeated.",
         ),
     ] = None,
-    where: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--where",
-            metavar="COLUMN=VALUES",
-            help="For results: only the rows with one of these values, shown in their order: "
-            "a,b,c, or from:to:step, or from:to for all of them in between. May be repeated.",
-        ),
-    ] = None,
-    without: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--without",
-            metavar="COLUMN=VALUES",
-            help="For results: only the rows with none of these values. May be repeated.",
-        ),
-    ] = None,
+    where: WhereOption = None,
+    without: WithoutOption = None,
     baseline: BaselineOption = None,
     title: Annotated[
         str | None, typer.Option(metavar="TEXT", help="For a figure: a title above it.")

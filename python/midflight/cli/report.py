@@ -17,6 +17,8 @@ from midflight.cli.options import (
     PoliciesOption,
     SetsOption,
     ThreadsOption,
+    WhereOption,
+    WithoutOption,
     scheme_names,
 )
 from midflight.cli.output import QUIET_S, UserError, note, open_result, progress_display
@@ -63,6 +65,8 @@ def report(
             help="For a sweep: the axes that the tables separate.  [default: those of the sweep]",
         ),
     ] = None,
+    where: WhereOption = None,
+    without: WithoutOption = None,
     baseline: BaselineOption = None,
 ) -> None:
     """Run a scenario, or read a sweep, and write a report: one HTML file that needs no network.
@@ -93,11 +97,18 @@ def report(
         for option, value in given.items():
             if value is not None:
                 raise UserError(f'"{file}" holds a sweep that was run; {option} is for a scenario')
-        write_sweep(file, out, metric, by, baseline, policies)
+        write_sweep(file, out, metric, by, where, without, baseline, policies)
         return
     if Path(file).is_dir() and not is_starter:
         raise UserError(f'"{file}" is a folder without sweep.json; a sweep has one')
-    for option, value in (("--metric", metric), ("--by", by), ("--baseline", baseline)):
+    given = {
+        "--metric": metric,
+        "--by": by,
+        "--where": where,
+        "--without": without,
+        "--baseline": baseline,
+    }
+    for option, value in given.items():
         if value is not None:
             raise UserError(f'"{file}" is a scenario; {option} is for a folder of a sweep')
     thread_count = read_whole("--threads", threads, 0, 1024)
@@ -149,22 +160,41 @@ def write_sweep(
     out: str,
     metric: str | None,
     by: str | None,
+    where: Sequence[str] | None,
+    without: Sequence[str] | None,
     baseline: str | None,
     policies: Sequence[str] | None,
 ) -> None:
     """Write the report of a sweep."""
+    from midflight.plot.results.choice import words_by_column
     from midflight.sweep_report import sweep_report_html
 
+    given = {
+        "--metric": [metric],
+        "--by": [by],
+        "--where": where,
+        "--without": without,
+        "--baseline": [baseline],
+    }
     words = ["midflight", "report", folder]
-    words += [] if metric is None else ["--metric", metric]
-    words += [] if by is None else ["--by", by]
-    words += [] if baseline is None else ["--baseline", baseline]
-    keys = None if by is None else [key.strip() for key in by.split(",")]
+    words += [
+        word
+        for option, values in given.items()
+        for one in values or ()
+        if one is not None
+        for word in (option, one)
+    ]
     words += [f"--policy={one}" for one in policies or []]
-    command = shlex.join([*words, "--out", out])
+    how: Any = {
+        "command": shlex.join([*words, "--out", out]),
+        "metric": metric,
+        "by": None if by is None else [key.strip() for key in by.split(",")],
+        "where": words_by_column("--where", where or ()),
+        "without": words_by_column("--without", without or ()),
+        "baseline": baseline,
+    }
     try:
-        how: Any = {"command": command, "policies": own_policies(policies), "baseline": baseline}
-        html = sweep_report_html(Path(folder), metric=metric, by=keys, **how)
+        html = sweep_report_html(Path(folder), policies=own_policies(policies), **how)
     except OSError as error:
         raise UserError(f'cannot read "{folder}": {error.strerror or error}') from error
     with open_result(Path(out)) as target:
