@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from midflight.explain.afterwards import limit_after
+from midflight.explain.afterwards import limit_after, since_when
 from midflight.explain.applications import APPLICATION, Waiting, slow_objects, waiting_for
 from midflight.explain.arrivals import RunEvents
 from midflight.explain.events import (
@@ -344,10 +344,13 @@ def waiting_words(history: History, row: Row, waiting: Waiting) -> str:
         return next((one.why for one in stalls if one.begin_ns == row.time_ns), "")
     request = lost_request(setup, waiting.of, *waiting.span)
     run, since_ns = RunEvents(setup), waiting.span[0]
-    # What came first: losses before the silence, from which it had not recovered.
-    before = limit_after(run, waiting.of, since_ns, since_ns, waiting.gap[0])
-    before = before.partition("; ")[0] if "recovery of losses" in before else ""
-    after = limit_after(run, waiting.of, since_ns, waiting.gap[1], row.time_ns)
+    begin_ns = since_when(run, waiting.of, (since_ns, row.time_ns), waiting.gap)
+    before = ""
+    if begin_ns > since_ns:
+        # What came first: losses before the silence, from which it had not recovered.
+        before = limit_after(run, waiting.of, since_ns, since_ns, waiting.gap[0])
+        before = before.partition("; ")[0] if "recovery of losses" in before else ""
+    after = limit_after(run, waiting.of, since_ns, begin_ns, row.time_ns)
     return "; ".join(filter(None, (before, waiting.silent, waiting.usual, request, after)))
 
 

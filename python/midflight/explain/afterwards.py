@@ -16,7 +16,7 @@ from midflight.explain.words import link_text, to_ms
 if TYPE_CHECKING:
     from midflight.explain.arrivals import RunEvents
 
-__all__ = ["limit_after"]
+__all__ = ["limit_after", "since_when"]
 
 #: The samples of a time, and how near to each other they may be.
 _SAMPLES, _LEAST_NS = 400, 200_000
@@ -24,6 +24,16 @@ _SAMPLES, _LEAST_NS = 400, 200_000
 _LEAST_TRIPS, _LEAST_SHARE = 1.5, 0.1
 #: Segments sent again from which on, and for which share of a time, their recovery is the reason.
 _LEAST_AGAIN, _MOST_AGAIN = 3, 0.5
+
+
+def since_when(run: RunEvents, flow: str, wait: Span, gap: Span) -> int:
+    """Return from when on the data of a flow came in a wait, of which `gap` is the longest time
+    without arrivals: from its end, or from the beginning if it is a round trip, as between the
+    flights of a small window.
+    """
+    trips = run.of(flow).trips_of(*wait)
+    is_trip = len(trips) and gap[1] - gap[0] < _LEAST_TRIPS * float(np.median(trips))
+    return wait[0] if is_trip else gap[1]
 
 
 def limit_after(run: RunEvents, flow: str, since_ns: int, begin_ns: int, end_ns: int) -> str:
@@ -41,7 +51,9 @@ def limit_after(run: RunEvents, flow: str, since_ns: int, begin_ns: int, end_ns:
     time, cwnd, threshold, _, trips = Samples.of(path, flow, [whole])
     if len(time) < 3:
         return ""
-    trip = float(np.nanmedian(trips)) if np.isfinite(trips).any() else np.nan
+    own = run.of(flow).trips_of(*whole)
+    trips = own if len(own) else trips[np.isfinite(trips)]
+    trip = float(np.median(trips)) if len(trips) else np.nan
     if not end_ns - begin_ns >= _LEAST_TRIPS * trip:
         return ""
     # The slow start, and what follows it.
@@ -61,7 +73,7 @@ def limit_after(run: RunEvents, flow: str, since_ns: int, begin_ns: int, end_ns:
 def _limit(run: RunEvents, path: PathSamples, flow: str, span: Span) -> str:
     """What limited a flow between two instants; "" if that is not known."""
     begin, end = span
-    time, cwnd, threshold, flight, trip = Samples.of(path, flow, [span])
+    time, cwnd, threshold, flight, _ = Samples.of(path, flow, [span])
     length = end - begin
     events = run.of(flow)
     could, passing = path.bits(begin, end), path.passing(begin, end)
@@ -80,7 +92,9 @@ def _limit(run: RunEvents, path: PathSamples, flow: str, span: Span) -> str:
         return ""
     again = events.rexmits_ns[(events.rexmits_ns >= begin) & (events.rexmits_ns <= end)]
     is_in_use = np.mean(flight) >= LEAST_FLIGHT * np.mean(cwnd)
-    trips = f"round trips of {float(np.nanmedian(trip)) / 1e6:.3g} ms"
+    # The smoothed round trip may still have the path before.
+    own = events.trips_of(begin, end)
+    trips = f", in round trips of {float(np.median(own)) / 1e6:.3g} ms" if len(own) else ""
     if len(again) >= _LEAST_AGAIN and int(again[-1]) - begin >= _MOST_AGAIN * length:
         return (
             f"the recovery of losses was the limit: {len(again):,} segments were sent again until "
@@ -92,9 +106,9 @@ def _limit(run: RunEvents, path: PathSamples, flow: str, span: Span) -> str:
     if np.mean(cwnd < threshold) > 0.5:
         return (
             f"the slow start was the limit: the window grew from {cwnd[0]:,.0f} to "
-            f"{cwnd[-1]:,.0f} segments, in {trips}{of_link}"
+            f"{cwnd[-1]:,.0f} segments{trips}{of_link}"
         )
     return (
-        f"the congestion window was the limit: {np.mean(cwnd):.3g} segments on average, in "
-        f"{trips}{of_link}"
+        f"the congestion window was the limit: {np.mean(cwnd):.3g} segments on average{trips}"
+        f"{of_link}"
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from midflight.explain.afterwards import limit_after
+from midflight.explain.afterwards import limit_after, since_when
 from midflight.explain.arrivals import RunEvents
 from midflight.explain.path import NS_PER_S, PathSamples
 from midflight.explain.requests import lost_request
@@ -126,7 +126,8 @@ def _why(video: _Video, stall: PlaybackStall, media_bps: float) -> str:
     # The words on the silence have the pauses in it.
     words[1:1] = [one for one in told if one not in silent]
     request = lost_request(run.setup, flow, since, by)
-    after = limit_after(run, flow, stall.begin_ns, end, by)
+    again = since_when(run, flow, (since, by), (begin, end))
+    after = limit_after(run, flow, stall.begin_ns, again, by)
     return "; ".join(filter(None, (*words, request, after)))
 
 
