@@ -395,7 +395,7 @@ class _Where:
         for one in some:
             sets.setdefault(one.best, []).append(one)
         ordered = sorted(sets.values(), key=lambda every: -len(every))
-        told = [(_joined(every[0].best), self.of(every)) for every in ordered]
+        told = [(_tied(every[0].best), self.of(every)) for every in ordered]
         if len(told) > _MOST_NAMED + 1:
             told[_MOST_NAMED:] = [("others", str(sum(map(len, ordered[_MOST_NAMED:]))))]
         return told
@@ -494,9 +494,7 @@ def _several(found: Sequence[First], way: Direction, where: _Where) -> str:
     is_one = bool(best) and {*best} <= {*good}
     if is_one:
         isolated = "are" if len(best) > 1 else "is"
-        ties = [one for one in won if len(one.best) > len(best)]
-        others = dict.fromkeys(name for one in ties for name in one.best if name not in best)
-        tied = f" ({len(ties)} of them with {_joined([*others])})" if ties else ""
+        tied = f" ({ties})" if (ties := _ties(best, won)) else ""
         said = (
             f"best {isolated} {_joined(best)}: clearly the {way.best} in "
             f"{_of_all(where.of(won), among)}{tied}, and clearly worse in none"
@@ -511,7 +509,7 @@ def _several(found: Sequence[First], way: Direction, where: _Where) -> str:
         said = "none is clearly best"
     if unclear:
         (name, count), *more_led = where.each(unclear)
-        have = "have" if " and " in name else "has"
+        have = _have(name)
         of_all = count if won else _of_all(count, among)
         first = f"{name} {have} {_mean_words(way)} in {of_all}"
         led = listed([first, *(" in ".join(one) for one in more_led)])
@@ -527,26 +525,33 @@ def _short(found: Sequence[First], way: Direction) -> str:
     """
     among = len(found)
     good, is_choice = _good(found)
-    won = Counter(name for one in found if one.is_clear for name in one.best)
-    always = [name for name in good if won and won[name] == sum(one.is_clear for one in found)]
+    won = [one for one in found if one.is_clear]
+    always = [name for name in good if won and all(name in one.best for one in won)]
     if always:
-        (count,) = {won[name] for name in always}
         are, they = ("are", "They are") if len(always) > 1 else ("is", "It is")
+        tied = f" ({ties})" if (ties := _ties(always, won)) else ""
         return (
-            f"best {are} {_joined(always)}: clearly the {way.best} in {count} of {among} "
-            f"combinations. {they} clearly worse in none"
+            f"best {are} {_joined(always)}: clearly the {way.best} in {len(won)} of {among} "
+            f"combinations{tied}. {they} clearly worse in none"
         )
     first = f"none is clearly best in any of {among} combinations"
     if won:
-        (name, count), *more = won.most_common(3)
-        parts = [f"{name} in {count} of {among} combinations"]
-        parts += [f"{other} in {times}" for other, times in more]
+        # Those that are the same are one: the numbers are of different combinations.
+        wins = Counter(_tied(one.best) for one in won).most_common()
+        few = wins if len(wins) <= _MOST_NAMED else wins[: _MOST_NAMED - 1]
+        parts = [f"{name} in {times}" for name, times in few]
+        if rest := len(won) - sum(times for _, times in few):
+            parts.append(f"others in {rest}")
+        parts[0] += f" of {among} combinations"
         first = f"no single one is best: clearly the {way.best} is {listed(parts)}"
     if is_choice:
         return f"{first}. {_in_none(good)}"
-    led = Counter(name for one in found for name in one.best)
+    led = Counter(_tied(one.best) for one in found if one.best)
     name, count = led.most_common(1)[0]
-    return f"{first}. Most often {name} has {_mean_words(way)}, in {count}"
+    if len(won) == led.total():
+        # It was said.
+        return first
+    return f"{first}. Most often {name} {_have(name)} {_mean_words(way)}, in {count}"
 
 
 def _good(found: Sequence[First]) -> tuple[list[str], bool]:
@@ -594,7 +599,8 @@ def _few(found: Sequence[First], way: Direction, where: _Where) -> str:
     # Where the other one is says where this one is.
     is_other = len(more) == 1 and sum(len(one) for _, one in parts) == len(found)
     count = _of_all(f"{len(some)}" if is_other else where.of(some), len(found))
-    said = f"no single one is best: {name} is {how} in {count}"
+    same = f", and {ties}" if (ties := _ties([name], some)) else ""
+    said = f"no single one is best: {name} is {how} in {count}{same}"
     last = " the other" if is_other else ""
     rest = []
     for other, those in more[:_MOST_NAMED]:
@@ -602,7 +608,8 @@ def _few(found: Sequence[First], way: Direction, where: _Where) -> str:
         # Combinations of values before it at which it is a good choice, too.
         also = every - len(those)
         is_so, more_of = (" is so", f", and also in {also} of those before") if also else ("", "")
-        rest.append(f"{other}{is_so} in{last} {where.of(those)}{more_of}")
+        same = f", and {ties}" if (ties := _ties([other], those)) else ""
+        rest.append(f"{other}{is_so} in{last} {where.of(those)}{same}{more_of}")
     if len(more) > _MOST_NAMED:
         rest.append(f"others in {sum(len(those) for _, those in more[_MOST_NAMED:])}")
     return f"{said}; {'; '.join(rest)}"
@@ -610,6 +617,27 @@ def _few(found: Sequence[First], way: Direction, where: _Where) -> str:
 
 def _mean_words(way: Direction) -> str:
     return "the lowest mean" if way.sign < 0 else "the highest mean"
+
+
+def _have(name: str) -> str:
+    return "have" if " and " in name else "has"
+
+
+def _tied(names: Sequence[str]) -> str:
+    """The best values of some combinations, in a list of such ones."""
+    return f"{_joined(names)}{' (the same there)' if len(names) > 1 else ''}"
+
+
+def _ties(names: Sequence[str], found: Sequence[First]) -> str:
+    """In how many of some combinations others are the same as these values; "" if in none."""
+    tied = [one for one in found if {*names} < {*one.best}]
+    sets = [[name for name in one.best if name not in names] for one in tied]
+    others = [*dict.fromkeys(name for each in sets for name in each)]
+    are_all = all(len(each) == len(others) for each in sets)
+    are = "are" if are_all and len(others) > 1 else "is"
+    named = _joined(others, "and" if are_all else "or")
+    how_many = "all" if len(tied) == len(found) else str(len(tied))
+    return f"{named} {are} the same in {how_many} of them" if tied else ""
 
 
 def _joined(names: Sequence[str], word: str = "and") -> str:

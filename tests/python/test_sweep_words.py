@@ -231,7 +231,7 @@ def test_some_of_the_best_ones_may_be_first_without_the_others() -> None:
 def test_one_that_is_best_everywhere_is_best_where_others_are_as_good() -> None:
     found = [First(("A", "B"), (), ("C",)), First(("A",), (), ("B", "C"))]
     said = _best(found, direction_of("duration_ns"), has_intervals=True)
-    words = "clearly the fastest in 2 of 2 combinations (1 of them with B)"
+    words = "clearly the fastest in 2 of 2 combinations (B is the same in 1 of them)"
     assert said == f"best is A: {words}, and clearly worse in none"
 
 

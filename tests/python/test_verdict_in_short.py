@@ -13,7 +13,8 @@ from midflight.plot import plot_best
 from midflight.sweep import Sweep
 from midflight.sweep_effects import effect_notes
 from midflight.sweep_summary import Summary
-from midflight.sweep_verdict import _comparable, best_lines
+from midflight.sweep_verdict import First, _comparable, _few, _short, _Where, best_lines
+from midflight.sweep_words import direction_of
 from test_sweep_words import made_of, near
 
 AT = "handoffs.0.at"
@@ -81,3 +82,24 @@ def test_a_map_of_what_is_best_of_a_table_is_refused(tmp_path: Path) -> None:
     table = {"scheme": ["a", "b"], "duration_ns": [1, 2]}
     with pytest.raises(TypeError, match=r"source: dict is a table; .* folder of a sweep"):
         plot_best(table, tmp_path / "x.png")
+
+
+def test_values_that_are_the_same_are_counted_once() -> None:
+    """The numbers of a sentence are of different combinations."""
+    tied, alone = First(("sack", "a"), (), ("b", "c")), First(("b",), (), ("sack", "a", "c"))
+    other = First(("c",), (), ("sack", "a", "b"))
+    said = _short([alone, alone, alone, tied, tied, other], direction_of("duration_ns"))
+    assert said == (
+        "no single one is best: clearly the fastest is b in 3 of 6 combinations, sack and a (the "
+        "same there) in 2, c in 1"
+    )
+
+
+def test_what_ties_somewhere_is_said_where_few_values_are_named() -> None:
+    places = [str(one) for one in range(5)]
+    firsts = [First(("b",), (), ("sack", "a"), (one,)) for one in places[:2]]
+    firsts += [First(("a",), (), ("sack", "b"), (one,)) for one in places[2:4]]
+    firsts.append(First(("sack", "a"), (), ("b",), (places[4],)))
+    said = _few(firsts, direction_of("duration_ns"), _Where(firsts, ["seed"]))
+    assert said.startswith("no single one is best: a is the fastest in 3 of 5 combinations, and ")
+    assert "sack is the same in 1 of them; b in the other 2" in said
