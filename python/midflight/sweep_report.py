@@ -534,7 +534,7 @@ def _best_maps(
     several = len({one.flow for one in summary.grouped}) > 1
     for best in bests_of(summary, sides[0], sides[1])[:_MOST_MAPS]:
         of = labelled(column_name(summary.metric)) + f" of {best.flow}" * several
-        drawn = image(best_figure(best))
+        drawn = image(best_figure([best]))
         yield {"image": drawn, "caption": f"{of}: which value is best, and its median."}
 
 

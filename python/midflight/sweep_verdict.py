@@ -599,7 +599,9 @@ def _few(found: Sequence[First], way: Direction, where: _Where) -> str:
     # Where the other one is says where this one is.
     is_other = len(more) == 1 and sum(len(one) for _, one in parts) == len(found)
     count = _of_all(f"{len(some)}" if is_other else where.of(some), len(found))
-    same = f", and {ties}" if (ties := _ties([name], some)) else ""
+    # Those with a part of their own say there where else they are as good.
+    own = [one for one, _ in parts]
+    same = f", and {ties}" if (ties := _ties([name], some, own)) else ""
     said = f"no single one is best: {name} is {how} in {count}{same}"
     last = " the other" if is_other else ""
     rest = []
@@ -608,7 +610,7 @@ def _few(found: Sequence[First], way: Direction, where: _Where) -> str:
         # Combinations of values before it at which it is a good choice, too.
         also = every - len(those)
         is_so, more_of = (" is so", f", and also in {also} of those before") if also else ("", "")
-        same = f", and {ties}" if (ties := _ties([other], those)) else ""
+        same = f", and {ties}" if (ties := _ties([other], those, own)) else ""
         rest.append(f"{other}{is_so} in{last} {where.of(those)}{same}{more_of}")
     if len(more) > _MOST_NAMED:
         rest.append(f"others in {sum(len(those) for _, those in more[_MOST_NAMED:])}")
@@ -628,10 +630,13 @@ def _tied(names: Sequence[str]) -> str:
     return f"{_joined(names)}{' (the same there)' if len(names) > 1 else ''}"
 
 
-def _ties(names: Sequence[str], found: Sequence[First]) -> str:
-    """In how many of some combinations others are the same as these values; "" if in none."""
-    tied = [one for one in found if {*names} < {*one.best}]
-    sets = [[name for name in one.best if name not in names] for one in tied]
+def _ties(names: Sequence[str], found: Sequence[First], told: Sequence[str] = ()) -> str:
+    """In how many of some combinations others, but those that are `told` of, are the same as these
+    values; "" if in none.
+    """
+    known = {*names, *told}
+    tied = [one for one in found if {*names} < {*one.best} and {*one.best} - known]
+    sets = [[name for name in one.best if name not in known] for one in tied]
     others = [*dict.fromkeys(name for each in sets for name in each)]
     are_all = all(len(each) == len(others) for each in sets)
     are = "are" if are_all and len(others) > 1 else "is"

@@ -15,6 +15,7 @@ from midflight import MidflightError, Scenario, Sweep
 from midflight.cli import main
 from midflight.listing import joined, listed
 from midflight.plot import figure_of, plot_best, plot_spread
+from midflight.plot.results.best import Best, best_figure
 from midflight.plot.results.maps import colours_of, is_dark
 from midflight.run_tables import fitted
 from midflight.sweep_effects import effect_cells, effect_columns, effect_notes
@@ -235,7 +236,8 @@ def test_a_map_says_which_value_is_best_where(folder: Path, tmp_path: Path) -> N
     plot_best(folder, tmp_path / "best.svg", csv=table)
     with table.open(newline="") as text:
         rows = [*csv.DictReader(text)]
-    assert [*rows[0]] == ["handoffs.0.gap", AT, "best", "near", "median", "finished", "runs"]
+    sides = ["flow", "handoffs.0.gap", AT]
+    assert [*rows[0]] == [*sides, "best", "near", "median", "finished", "runs"]
     assert len(rows) == 4
     # It is what the sentences say of the same combinations.
     apart = Summary.of(Sweep.read(folder), folder).separated(["handoffs.0.gap", AT])
@@ -282,17 +284,20 @@ def test_a_map_has_the_share_of_runs_that_finished(folder: Path, tmp_path: Path)
 
 def test_a_map_of_what_is_best_has_names_where_there_is_room(folder: Path) -> None:
     how: Any = {"x": "handoffs.0.gap", "y": AT}
-    for size, lines in (((4.4, 2.9), 2), ((1.5, 2.9), 1)):
+    for size, is_named in (((4.4, 2.9), True), ((1.8, 2.9), False)):
         (panel,) = figure_of(plot_best, folder, size=size, **how).axes
-        # The last text is the one above the map.
-        *cells, _ = [one.get_text().split("\n") for one in panel.texts]
+        cells = [one.get_text().split("\n") for one in panel.texts]
         assert len(cells) == 4
-        assert {len(one) for one in cells} == {lines}
+        # Where names have no room there are letters, which the legend explains.
+        firsts = {one[0] for one in cells}
+        assert (firsts <= {"A", "B"}) == (not is_named)
+        entries = [text.get_text() for one in panel.figure.legends for text in one.get_texts()]
+        assert all(one.startswith(("A: ", "B: ")) for one in entries) == (not is_named)
     # On dark cells the letters are white.
     assert (is_dark((0.25, 0.25, 0.25)), is_dark((0.9, 0.7, 0.2))) == (True, False)
     # What is written is what the legend says.
     (panel,) = figure_of(plot_best, folder, **how).axes
-    named = {one.get_text().split("\n")[0] for one in panel.texts[:-1]}
+    named = {one.get_text().split("\n")[0] for one in panel.texts}
     legends = [one for one in panel.figure.legends if one.get_texts()]
     assert named <= {text.get_text() for one in legends for text in one.get_texts()} | {"same"}
 
@@ -329,3 +334,36 @@ def test_a_folder_whose_first_shard_runs_is_not_taken_over(tmp_path: Path) -> No
             assert not theirs.exists()
     one.run(tmp_path)
     assert not running_mark(tmp_path).exists()
+
+
+def test_several_flows_have_a_map_each(tmp_path: Path) -> None:
+    """None is shown in place of all, and a map of one of several names it."""
+    axes = {"flows.*.scheme": "sack,vho", "handoffs.0.gap": "0.1s,2s", AT: "1s,2s"}
+    asked = Sweep.of("household", axes, compare="flows.*.scheme")
+    asked.run(tmp_path / "x")
+    folder = str(tmp_path / "x")
+    found = figure_of(plot_best, folder)
+    assert [one.get_title() for one in found.axes] == ["film", "page", "backup"]
+    (one,) = figure_of(plot_best, folder, where={"flow": "page"}).axes
+    assert "Goodput of page" in one.get_title(loc="right").replace("\n", " ")
+    table = tmp_path / "best.csv"
+    plot_best(folder, tmp_path / "x.svg", where={"flow": "page,film"}, csv=table)
+    with table.open(newline="") as text:
+        assert {row["flow"] for row in csv.DictReader(text)} == {"film", "page"}
+
+
+def test_values_that_are_the_same_are_named_in_the_cells(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    apart = Summary.of(Sweep.read(folder), folder).separated(["handoffs.0.gap", AT])
+    (firsts,) = firsts_of(apart).values()
+    tied = [one._replace(best=("sack", "enhanced"), near=(), why="") for one in firsts]
+    best = Best(apart, "handoffs.0.gap", AT, "download", tied)
+    for size, said in (((5.0, 3.0), "= enhanced"), ((1.8, 2.9), "A=B")):
+        (panel,) = best_figure([best], size=size).axes
+        assert all(said in one.get_text() for one in panel.texts)
+    # Without room for letters each value has its hatch, and ties have dots.
+    monkeypatch.setattr("midflight.plot.results.best.fitting_pt", lambda *_: None)
+    (panel,) = best_figure([best]).axes
+    assert not panel.texts
+    assert len(panel.lines) == len(firsts)

@@ -5,19 +5,23 @@ What is best is decided by the pairs of runs, as in the sentences of reports (`s
 
 from __future__ import annotations
 
+import itertools
+import json
 import math
-from collections.abc import Mapping, Sequence
-from itertools import product
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 
-from midflight.plot.common.figure import Dress, check_dress, label_axes, write_figure
+from midflight.listing import joined
+from midflight.plot.common.figure import Dress, check_dress, label_panels, write_figure
 from midflight.plot.common.legends import legend
-from midflight.plot.common.names import column_name, within_text
+from midflight.plot.common.names import column_name, plural_name, within_text
 from midflight.plot.common.style import (
     COLUMN_IN,
+    PAGE_IN,
     Size,
     check_format,
     labelled,
@@ -41,9 +45,10 @@ from midflight.plot.results.rows import kept_rows, kept_values
 from midflight.plot.results.spread_data import side_by_side
 from midflight.plot.results.tables import TableSource, results_of
 from midflight.refusal import names_arguments, refusal
-from midflight.sweep_verdict import ALL_SAME, OPEN, First, firsts_of, pooled_words
+from midflight.sweep_verdict import ALL_SAME, OPEN, First, firsts_of
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from midflight.sweep_summary import Summary
@@ -55,8 +60,16 @@ BEST = "best"
 #: The size of a figure, the height of a row of its cells, and what is around these, in inches.
 _SIZE_IN, _ROW_IN = (COLUMN_IN * 1.25, 2.9), 0.36
 _BESIDE_IN, _AROUND_IN = 0.9, 1.2
+#: The most maps beside each other, and what is below each row of several.
+_IN_ROW, _BELOW_IN = 3, 0.35
 #: How much of its colour a cell has of whose first value is clearly best, or not.
 _CLEAR, _PALE = 0.75, 0.25
+#: What tells values apart in cells without room for letters, and the mark of several best ones.
+_HATCHES = ("", "////", "\\\\\\\\", "....", "----", "||||", "++++", "oo", "**")
+_HATCH = "0.25"
+_TIE: Mapping[str, Any] = {"marker": "o", "markersize": 2.2, "color": "black", "zorder": 4}
+#: Sets of values that are the same that the text above names.
+_MOST_TIES = 2
 #: Cells in which none is best, and what these say by the reason, or that no run finished.
 _NONE = "0.93"
 _NO_BEST, _NEVER = {OPEN: "open", ALL_SAME: "same"}, "never"
@@ -101,163 +114,289 @@ def bests_of(summary: Summary, x: str, y: str) -> list[Best]:
     ]
 
 
-def best_figure(
-    best: Best, *, title: str | None = None, size: Size | None = None, remark: str = ""
-) -> Figure:
-    """Return a map of which value is best at each place, and of its median, with a `remark` above
-    it.
+class _Cells(NamedTuple):
+    """What the cells of maps say, for each map a text for each cell, the size of the letters,
+    whether the best values stand there by the letters of the legend, and whether medians do.
+    Without room there are no texts.
     """
-    axes_of, firsts, order = best.apart.asked.axes, best.firsts, best.order
-    at = [best.values_at(one) for one in firsts]
+
+    texts: Sequence[Sequence[str]]
+    letters: float | None = None
+    is_by_letter: bool = False
+    has_medians: bool = False
+
+
+class _Plan(NamedTuple):
+    """How maps stand in a figure: its size, the maps in a row, the room of one, and its cells."""
+
+    size_in: tuple[float, float]
+    in_row: int
+    room_pt: tuple[float, float]
+    cells: _Cells
+
+
+def best_figure(
+    bests: Sequence[Best], *, title: str | None = None, size: Size | None = None, remark: str = ""
+) -> Figure:
+    """Return a map for each flow of which value is best at each place, and of its median, with a
+    `remark` above them.
+    """
+    first = bests[0]
+    axes_of, order = first.apart.asked.axes, first.order
+    at = [[best.values_at(one) for one in best.firsts] for best in bests]
+    every = [place for each in at for place in each]
     # Values at which there is nothing to compare have no cells.
     (columns, across, x_unit), (rows, down, y_unit) = [
         side_by_side([one for one in axes_of[key] if one in some], key)
-        for key, some in zip((best.x, best.y), zip(*at, strict=True), strict=True)
+        for key, some in zip((first.x, first.y), zip(*every, strict=True), strict=True)
     ]
-    places = [(columns[x], rows[y]) for x, y in at]
-    names = [name for name in order if any(name == one.best[0] for one in firsts if one.best)]
+    plan = _planned(bests, (len(across), len(down)), size)
     with style():
-        from matplotlib.colors import to_rgb
         from matplotlib.figure import Figure
-        from matplotlib.patches import Patch, Rectangle
+        from matplotlib.patches import Patch
 
-        cells = len(across), len(down)
-        # Many rows of numbers are higher than the usual map.
-        usual = max(_SIZE_IN[1], _AROUND_IN + _ROW_IN * len(down))
-        for high_in in (usual, _SIZE_IN[1]):
-            width, high = size_in(size, (_SIZE_IN[0], high_in))
-            room_pt = (width - _BESIDE_IN) * 72, (high - _AROUND_IN) * 72
-            texts, letters, is_named = _texts(best, cells, room_pt)
-            if letters is not None:
-                break
-        figure = Figure(figsize=(width, high))
-        panel = figure.subplots()
-        panel.grid(False)
-        colours = dict(zip(order, _colours(best), strict=True))
-        white = min(between_pt(room / count) for room, count in zip(room_pt, cells, strict=True))
-
-        def fill(place: tuple[int, int], how: Mapping[str, Any]) -> None:
-            panel.add_patch(Rectangle((place[0] - 0.5, place[1] - 0.5), 1, 1, **how))
-
-        for place, one, text in zip(places, firsts, texts, strict=True):
-            colour: tuple[float, ...] = to_rgb(_NONE)
-            if one.best:
-                colour = lighter(colours[one.best[0]], _CLEAR if best.is_clear(one) else _PALE)
-            fill(place, {"facecolor": colour, "edgecolor": "white", "linewidth": white})
-            if letters is not None:
-                how: Any = {"ha": "center", "va": "center", "fontsize": letters}
-                how["color"] = "white" if is_dark(colour) else "black"
-                written = panel.text(*place, text, **how)
-                written.set_parse_math(False)
-        taken = {*places}
-        for place in product(range(len(across)), range(len(down))):
-            if place not in taken:
-                fill(place, NOTHING)
-        panel.set_xlim(-0.5, len(across) - 0.5)
-        panel.set_ylim(-0.5, len(down) - 0.5)
-        name_cells(panel, across, down, room_pt[0])
-        label_axes(
+        figure = Figure(figsize=plan.size_in)
+        lines = math.ceil(len(bests) / plan.in_row)
+        grid = figure.subplots(lines, plan.in_row, squeeze=False).flatten()
+        for axes in grid[len(bests) :]:
+            axes.remove()
+        panels = list(grid[: len(bests)])
+        looks = dict(zip(order, _looks(first, has_hatch=plan.cells.letters is None), strict=True))
+        is_full = True
+        for number, (axes, best) in enumerate(zip(panels, bests, strict=True)):
+            places = [(columns[x], rows[y]) for x, y in at[number]]
+            is_full &= len(places) == len(across) * len(down)
+            texts = plan.cells.texts[number] if plan.cells.texts else None
+            _draw(axes, best, places, texts, (len(across), len(down)), looks, plan)
+            name_cells(axes, across, down, plan.room_pt[0])
+            if len(bests) > 1:
+                axes.set_title(labelled(best.flow), parse_math=False)
+        titles = [
+            place_title(column_name(key), unit, places)
+            for key, unit, places in ((first.x, x_unit, columns), (first.y, y_unit, rows))
+        ]
+        below = len(panels) - plan.in_row
+        sides = [
+            (
+                axes,
+                titles[0] if place >= below else "",
+                titles[1] if place % plan.in_row == 0 else "",
+            )
+            for place, axes in enumerate(panels)
+        ]
+        for place, axes in enumerate(panels):
+            axes.tick_params(labelleft=place % plan.in_row == 0, labelbottom=place >= below)
+        label_panels(
             figure,
-            panel,
-            place_title(column_name(best.x), x_unit, columns),
-            place_title(column_name(best.y), y_unit, rows),
-            "",
+            sides,
+            plan.room_pt,
+            "heatmap",
             title=title,
             remark=remark,
-            detail=_detail(
-                best,
-                is_written=letters is not None,
-                is_named=is_named,
-                is_full=len(places) == math.prod(cells),
-            ),
+            detail=_detail(bests, plan.cells, is_full=is_full),
             x_refused="the cells of a map stand side by side",
         )
-        shades: Any = {name: lighter(colours[name], _CLEAR) for name in names}
-        entries = {order[name]: Patch(facecolor=shade) for name, shade in shades.items()}
+        keys = _letters_of(bests)
+        entries = {
+            f"{letter}: {order[name]}" if plan.cells.is_by_letter else order[name]: Patch(
+                facecolor=lighter(looks[name][0], _CLEAR),
+                hatch=looks[name][1],
+                edgecolor=_HATCH,
+                linewidth=0,
+            )
+            for name, letter in keys.items()
+        }
         legend(figure, entries, loc="outside upper center")
     return figure
 
 
-def _texts(
-    best: Best, cells: tuple[int, int], room_pt: tuple[float, float]
-) -> tuple[list[str], float | None, bool]:
-    """What the cells say, the size of the letters, and whether names are among them: the best value
-    and its median, or where there is less room the median only; None without room for that.
+def _draw(
+    axes: Axes,
+    best: Best,
+    places: Sequence[tuple[int, int]],
+    texts: Sequence[str] | None,
+    cells: tuple[int, int],
+    looks: Mapping[str, tuple[str, str]],
+    plan: _Plan,
+) -> None:
+    """Draw the cells of one map, with their texts, or without room for these with hatches."""
+    from matplotlib.colors import to_rgb
+    from matplotlib.patches import Rectangle
+
+    axes.grid(False)
+    white = min(between_pt(room / count) for room, count in zip(plan.room_pt, cells, strict=True))
+
+    def fill(place: tuple[int, int], how: Mapping[str, Any]) -> None:
+        axes.add_patch(Rectangle((place[0] - 0.5, place[1] - 0.5), 1, 1, **how))
+
+    for number, (place, one) in enumerate(zip(places, best.firsts, strict=True)):
+        colour: tuple[float, ...] = to_rgb(_NONE)
+        hatch = ""
+        if one.best:
+            shade, hatch = looks[one.best[0]]
+            colour = lighter(shade, _CLEAR if best.is_clear(one) else _PALE)
+        fill(place, {"facecolor": colour, "edgecolor": "white", "linewidth": white})
+        if hatch:
+            fill(place, {"fill": False, "hatch": hatch, "edgecolor": _HATCH, "linewidth": 0})
+        if texts is not None:
+            how: Any = {"ha": "center", "va": "center", "fontsize": plan.cells.letters}
+            how["color"] = "white" if is_dark(colour) else "black"
+            axes.text(*place, texts[number], **how).set_parse_math(False)
+        elif len(one.best) > 1:
+            axes.plot(*place, **_TIE)
+    taken = {*places}
+    for place in itertools.product(range(cells[0]), range(cells[1])):
+        if place not in taken:
+            fill(place, NOTHING)
+    axes.set_xlim(-0.5, cells[0] - 0.5)
+    axes.set_ylim(-0.5, cells[1] - 0.5)
+
+
+def _planned(bests: Sequence[Best], cells: tuple[int, int], size: Size | None) -> _Plan:
+    """Return how the maps stand in a figure: as many in a row as leave room for what their cells
+    say, or else for the most of that.
     """
-    scale = unit_of(best.apart.metric)[1]
-    medians = [scale * one.median for one in best.firsts if math.isfinite(one.median)]
+    high_in = max(_SIZE_IN[1] - _AROUND_IN, _ROW_IN * cells[1])
+    plans = []
+    for in_row in range(min(_IN_ROW, len(bests)), 0, -1):
+        lines = math.ceil(len(bests) / in_row)
+        wide_in = _SIZE_IN[0] if in_row == 1 else PAGE_IN
+        # Many rows of numbers are higher than the usual map.
+        for each_in in dict.fromkeys((high_in, _SIZE_IN[1] - _AROUND_IN)):
+            usual = wide_in, lines * (each_in + _BELOW_IN) + _AROUND_IN - _BELOW_IN
+            width, high = size_in(size, usual)
+            room_pt = (
+                72 * (width - _BESIDE_IN) / in_row,
+                72 * ((high - _AROUND_IN + _BELOW_IN) / lines - _BELOW_IN),
+            )
+            for level, found in enumerate(_texts(bests, cells, room_pt)):
+                if found.letters is not None or not found.texts:
+                    plans.append((level, _Plan((width, high), in_row, room_pt, found)))
+                    break
+    return min(plans, key=lambda one: one[0])[1]
+
+
+def _letters_of(bests: Sequence[Best]) -> dict[str, str]:
+    """A letter for each value that is best somewhere, which stands for it in small cells."""
+    named = {name for best in bests for one in best.firsts for name in one.best}
+    names = (name for name in bests[0].order if name in named)
+    letters = itertools.chain(ascii_uppercase, map(str, itertools.count(1)))
+    return dict(zip(names, letters, strict=False))
+
+
+def _texts(
+    bests: Sequence[Best], cells: tuple[int, int], room_pt: tuple[float, float]
+) -> Iterator[_Cells]:
+    """Yield what the cells may say, the most first, with the size of the letters, if it fits: the
+    best values and the median of the first one; with letters for the names; only these; nothing.
+    """
+    scale = unit_of(bests[0].apart.metric)[1]
+    every = [one for best in bests for one in best.firsts]
+    medians = [scale * one.median for one in every if math.isfinite(one.median)]
     digits = decimals(np.array(medians))
-    short, long = [], []
-    for one in best.firsts:
+    keys = _letters_of(bests)
+
+    def words(best: Best, one: First, is_by_letter: bool, between: str | None) -> str:
         if not one.best:
-            short.append(_NO_BEST.get(one.why, _NEVER))
-            long.append(short[-1])
-            continue
+            return _NO_BEST.get(one.why, _NEVER)
+        named = "=".join(keys[n] for n in one.best) if is_by_letter else "\n= ".join(one.best)
+        if between is None:
+            return named
         text = " of ".join(map(str, one.finished))
         if math.isfinite(one.median):
             text = number_words(scale * one.median, digits, signed=False)
-        around = "{}" if best.is_clear(one) else "({})"
-        name, *same = one.best
-        equal = f"\n= {same[0] if len(same) == 1 else f'{len(same)} others'}" if same else ""
-        short.append(around.format(text + "*" * bool(same)))
-        long.append(f"{name}{equal}\n{around.format(text)}")
-    for texts in (long, short):
-        if (letters := fitting_pt(texts, cells, room_pt)) is not None:
-            return texts, letters, texts is long
-    return short, None, False
+        return f"{named}{between}{text}" if best.is_clear(one) else f"{named}{between}({text})"
+
+    for is_by_letter, between in ((False, "\n"), (True, "\n"), (True, " "), (True, None)):
+        texts = [[words(best, one, is_by_letter, between) for one in best.firsts] for best in bests]
+        letters = fitting_pt([text for each in texts for text in each], cells, room_pt)
+        yield _Cells(texts, letters, is_by_letter, between is not None)
+    yield _Cells([])
 
 
-def _detail(best: Best, *, is_written: bool, is_named: bool, is_full: bool) -> str:
+def _detail(bests: Sequence[Best], cells: _Cells, *, is_full: bool) -> str:
     """What the cells are, and their marks."""
-    apart, firsts = best.apart, best.firsts
+    apart, firsts = bests[0].apart, [one for best in bests for one in best.firsts]
     unit, of = unit_of(apart.metric)[0], column_name(str(apart.asked.compare))
     measured = labelled(column_name(apart.metric))
+    flows = list(dict.fromkeys(one.flow for one in apart.grouped))
+    if len(bests) > 1:
+        measured += " of each flow"
+    elif len(flows) > 1:
+        measured += f" of {labelled(bests[0].flow)}"
     words = [f"{measured}: best {within_text(labelled(of))} by pairs of runs"]
-    if is_written:
+    is_written = bool(cells.texts)
+    if cells.has_medians:
         words[0] += f", and its median ({unit})" if unit else ", and its median"
-    words[0] += pooled_words(apart)
-    pale = "pale, in brackets" if is_written else "pale"
+    if pooled := _pooled(apart):
+        words.append(f"each cell: {pooled}")
+    pale = "pale, in brackets" if cells.has_medians else "pale"
     if not apart.has_intervals:
         words.append(f"{pale}: a single case decides nothing")
     elif any(one.best and not one.is_clear for one in firsts):
         words.append(f"{pale}: not clearly apart from others")
-    if is_written:
-        if any(len(one.best) > 1 for one in firsts) and not is_named:
-            words.append("*: others are the same")
+    ties = list(dict.fromkeys(one.best for one in firsts if len(one.best) > 1))
+    if ties and (cells.is_by_letter or not is_written):
+        # Names in the cells say it themselves.
+        order, keys = bests[0].order, _letters_of(bests)
+        for tie in ties[:_MOST_TIES]:
+            mark = "=".join(keys[name] for name in tie) if is_written else "dot"
+            words.append(f"{mark}: {joined([order[name] for name in tie])} are the same")
+    if cells.has_medians:
         lost = [one for one in firsts if one.best and not math.isfinite(one.median)]
         if lost:
             few = " of ".join(map(str, lost[0].finished))
             words.append(f"{few}: so many runs finished, too few for a median")
     if not is_full:
-        words.append("hatched: nothing to compare")
+        words.append("hatched grey: nothing to compare")
     whys = {_NO_BEST.get(one.why, _NEVER): one.why for one in firsts if not one.best}
     words += [f"{name if is_written else 'grey'}: {why}" for name, why in whys.items()]
     return "; ".join(words)
 
 
-def best_rows(best: Best) -> list[list[object]]:
-    """Return the cells of the map as a head and rows: the place, the best values, those that are
-    not clearly apart from them, their median in the unit of the metric, and the runs that finished.
+def _pooled(apart: Summary) -> str:
+    """The values of axes and the runs that each cell takes together."""
+    axes = {key: len(values) for key, values in apart.asked.axes.items() if len(values) > 1}
+    named = [
+        f"{count} {labelled(plural_name(key))}"
+        for key, count in axes.items()
+        if key not in (*apart.by, apart.asked.compare)
+    ]
+    runs = json.loads(apart.asked.scenario)["runs"]
+    return joined([*named, *([f"{runs} runs"] if runs > 1 else [])])
+
+
+def best_rows(bests: Sequence[Best]) -> list[list[object]]:
+    """Return the cells of maps as a head and rows: the flow and the place, the best values, those
+    that are not clearly apart from them, their median in the unit of the metric, and the runs that
+    finished.
     """
-    # A table has the values themselves.
-    names = best.order
-    rows: list[list[object]] = [[best.x, best.y, "best", "near", "median", "finished", "runs"]]
-    for one in best.firsts:
-        is_known = bool(one.best) and math.isfinite(one.median)
-        median = one.median if is_known else ""
-        done = one.finished if one.best else ("", "")
-        values, near = ("; ".join(names[name] for name in some) for some in (one.best, one.near))
-        rows.append([*best.values_at(one), values, near, median, *done])
+    head = ["flow", bests[0].x, bests[0].y, "best", "near", "median", "finished", "runs"]
+    rows: list[list[object]] = [[*head]]
+    for best in bests:
+        # A table has the values themselves.
+        names = best.order
+        for one in best.firsts:
+            is_known = bool(one.best) and math.isfinite(one.median)
+            median = one.median if is_known else ""
+            done = one.finished if one.best else ("", "")
+            values, near = (
+                "; ".join(names[name] for name in some) for some in (one.best, one.near)
+            )
+            rows.append([best.flow, *best.values_at(one), values, near, median, *done])
     return rows
 
 
-def _colours(best: Best) -> list[str]:
-    """The colours that the values have in other figures."""
+def _looks(best: Best, *, has_hatch: bool) -> list[tuple[str, str]]:
+    """The colours that the values have in other figures, and their hatches, if they have some."""
     from midflight.plot.common.line_looks import line_looks
 
     key = str(best.apart.asked.compare)
     looks = line_looks([key], [[one] for one in best.apart.asked.axes[key]], [*best.order])
-    return [str(look.colour) for look, _ in looks]
+    hatches = _HATCHES if has_hatch else ("",)
+    return [
+        (str(look.colour), hatches[place % len(hatches)]) for place, (look, _) in enumerate(looks)
+    ]
 
 
 @names_arguments
@@ -277,10 +416,11 @@ def plot_best(
     """Draw which compared value of a sweep is best at each place of two axes; return the file.
 
     The axes are by default those of the maps in reports, and `metric` that of the sweep. `where`
-    keeps some values of axes, `without` all but some (`plot_axis`), and `where` with `flow` one of
-    several flows, by default the first. The map has a colour for each value that is best somewhere,
-    and its median in each cell. Raises `MidflightError` for a sweep without a comparison or two
-    other axes, and for a metric of which neither more nor less is better, `TypeError` for a table.
+    keeps some values of axes, `without` all but some (`plot_axis`), and `where` with `flow` some of
+    several flows, each of which has a map, up to twelve. A map has a colour for each value that is
+    best somewhere, and in each cell its name, or a letter for it, and its median. Raises
+    `MidflightError` for a sweep without a comparison or two other axes, and for a metric of which
+    neither more nor less is better, `TypeError` for a table.
     """
     check_dress(plot_best, dress)
     check_format(path)
@@ -319,7 +459,7 @@ def best_of(
     sides, by the arguments of `plot_best`.
     """
     from midflight.plot.common.plain import usual_of_folder
-    from midflight.plot.usual import settled_sides
+    from midflight.plot.usual import MOST_MAPS, settled_sides
     from midflight.sweep import Sweep
     from midflight.sweep_folder import check_metric
     from midflight.sweep_results import check_has_tables
@@ -345,7 +485,7 @@ def best_of(
     by = made.by
     flows = list(dict.fromkeys(one.flow for one in made.grouped))
     kept = _kept({**asked.axes, "flow": flows}, where)
-    flow = kept.pop("flow", flows[:1])[0] if flows else ""
+    flows = kept.pop("flow", flows)
     if kept:
         made = made.kept(kept)
     axes = made.asked.axes
@@ -358,11 +498,23 @@ def best_of(
     if not (asked.compare and has_sides and direction_of(made.metric).sign):
         raise refused
     with usual_of_folder(folder, made.which_handoff):
-        best = next((one for one in bests_of(made, x, y) if one.flow == flow), None)
-        if best is None:
+        bests = [one for one in bests_of(made, x, y) if one.flow in flows]
+        if not bests:
             raise refused
-        figure = best_figure(best, remark=kept_words({}, {x, y}, kept), **look)
-        return figure, best_rows(best), (x, y)
+        if len(bests) > MOST_MAPS:
+            accepted = f"up to {MOST_MAPS} of {', '.join(flows)}"
+            raise refusal(
+                f"{len(bests)} maps, one of each flow, have no room beside each other; keep up to "
+                f"{MOST_MAPS} with --where flow=NAME,NAME",
+                name="--where",
+                value=flows,
+                accepted=accepted,
+            )
+        known = {one.flow for one in bests}
+        left = [one for one in flows if one not in known]
+        none = f"nothing is best for {joined(left)}" if left else ""
+        figure = best_figure(bests, remark=kept_words({}, {x, y}, kept, none), **look)
+        return figure, best_rows(bests), (x, y)
 
 
 def _kept(
@@ -371,8 +523,8 @@ def _kept(
     """Return the kept values of axes, and the flow; raises `MidflightError` for others."""
     kept = kept_values(axes, where)
     for key, values in kept.items():
-        if key not in axes or (key == "flow" and len(values) > 1):
-            accepted = f"axes of the sweep, {', '.join(axes)}, with one flow"
+        if key not in axes:
+            accepted = f"axes of the sweep, {', '.join(axes)}"
             raise refusal(
                 f'--where "{key}": a map of what is best is of {accepted}',
                 name="--where",
