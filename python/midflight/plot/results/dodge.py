@@ -1,9 +1,9 @@
 """Where lines with whiskers stand: at their numbers, or a little aside if whiskers of theirs would
 cover each other.
 
-Markers stand aside with their whiskers, and everywhere as far: a whisker that left its marker would
-seem to be that of another line. The lines go through their values: on a steep part a line that
-stands aside looks like an effect. Lines that are the same as another stand where that does.
+A line stands aside as a whole, by a few points and everywhere as far, with its markers and
+whiskers: one that is beside its line would seem to be of another. Lines that are the same as
+another stand where that does.
 """
 
 from __future__ import annotations
@@ -12,16 +12,12 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from midflight.plot.common.place_scale import PlaceScale
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.lines import Line2D
 
 __all__ = [
     "ASIDE",
@@ -29,7 +25,6 @@ __all__ = [
     "Whiskers",
     "beside",
     "dodge",
-    "draw_marked",
     "has_seen",
     "marker_high",
     "side_by_side_at_names",
@@ -73,20 +68,7 @@ class Whiskers(NamedTuple):
 
 
 #: What a figure says where they do.
-ASIDE = "markers a little aside, so that whiskers do not cover each other"
-
-
-def draw_marked(
-    axes: Axes, x: NDArray[Any], at: NDArray[Any], y: NDArray[Any], **how: Any
-) -> list[Line2D]:
-    """Draw a line through its values at `x`, with its markers `at` places that may be aside; return
-    its parts, the first of which is that of a legend.
-    """
-    if np.array_equal(x, at):
-        return axes.plot(x, y, **how)
-    every = how.pop("markevery", 1)
-    line = axes.plot(x, y, **how, markevery=[])
-    return line + axes.plot(at, y, **{**how, "linestyle": "none", "label": "_"}, markevery=every)
+ASIDE = "lines a little aside, so that whiskers do not cover each other"
 
 
 #: A number, and the ends of the whisker there.

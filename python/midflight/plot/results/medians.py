@@ -11,7 +11,6 @@ import numpy as np
 
 from midflight.plot.common.coincide import marker_share
 from midflight.plot.common.style import Look
-from midflight.plot.results.dodge import draw_marked
 from midflight.plot.results.scales import open_edges
 from midflight.plot.results.spans import LEAST_FOR_BANDS, Span
 from midflight.results import Quartiles
@@ -109,17 +108,14 @@ def draw_medians(
     joined: bool,
     width_pt: float = MEDIANS_PT,
 ) -> None:
-    """Draw the medians of one series with a line so wide, and its markers at these places.
+    """Draw the medians of one series at these places, with a line so wide.
 
     Between names there is nothing, so that a line over names is not `joined`.
     """
-    x = np.array(line.x, dtype=float) if joined else at
-    size = 0.75 if len(x) >= LEAST_FOR_BANDS else 1.0
-    every = _markers_every(axes, len(x))
+    size = 0.75 if len(at) >= LEAST_FOR_BANDS else 1.0
+    every = _markers_every(axes, len(at))
     medians = np.array([point.median for point in line.points], dtype=float)
-    drawn = draw_marked(
-        axes,
-        x,
+    drawn = axes.plot(
         at,
         # A line ends where half of the runs or more did not finish.
         np.where(np.isfinite(medians), medians, np.nan),

@@ -28,7 +28,6 @@ from midflight.plot.results.compared import (
 )
 from midflight.plot.results.dodge import (
     Whiskers,
-    draw_marked,
     marker_high,
     side_by_side_at_names,
     whiskers_of,
@@ -415,16 +414,15 @@ def draw_spread_intervals(
         how |= {} if has_numbers else {"linestyle": "none"}
         # A line of means that leave out more and more runs would fall where times grow.
         alone = {**how, "linestyle": "none"}
-        x = np.array(group.x, dtype=np.float64) if has_numbers else at
         sure_mean = np.where(short | weak, np.nan, mean)
-        drawn = draw_marked(axes, x, at, sure_mean, label=group.named, zorder=4, **how)
+        drawn = axes.plot(at, sure_mean, label=group.named, zorder=4, **how)
         drawn += axes.plot(at[short], mean[short], zorder=4, **alone)
         if weak.any():
             # The parts of the line that lead to these points, and these.
             around = np.pad(weak, 1)
             leads = (weak | around[:-2] | around[2:]) & ~short
             faint: Any = {"zorder": 3, "alpha": _WEAK}
-            drawn += axes.plot(x, np.where(leads, mean, np.nan), **{**how, "marker": ""}, **faint)
+            drawn += axes.plot(at, np.where(leads, mean, np.nan), **{**how, "marker": ""}, **faint)
             drawn += axes.plot(at[weak], mean[weak], **alone, **faint)
         open_edges(axes, drawn)
         is_seen = short & np.isfinite(mean)
