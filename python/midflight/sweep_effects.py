@@ -281,8 +281,10 @@ def _mean_words(mean: Comparison | None, size: Size) -> tuple[str, str]:
         return NO_CELL, NO_CELL
     if mean.is_hint or mean.is_same or mean.samples < 2:
         return _sized(mean, size), NO_CELL
-    ends = [size.text(end, signed=True) for end in size.ends(mean)]
-    return _sized(mean, size), " to ".join(ends)
+    ends = size.ends(mean)
+    if all(map(math.isinf, ends)):
+        return _sized(mean, size), NO_CELL
+    return _sized(mean, size), " to ".join(size.text(end, signed=True) for end in ends)
 
 
 def _sides(summary: Summary) -> tuple[str, ...]:

@@ -183,35 +183,39 @@ def _extremes(summary: Summary) -> Iterator[str]:
 
 
 def _effects(every: Sequence[Group], axes: Sequence[int], summary: Summary) -> Iterator[str]:
-    """Yield which settings change the median most: its range over the values of each, with all
-    values of the others, the largest one first; nothing of a single one.
+    """Yield which settings change the median most, the largest one first: its widest range over the
+    values of each while all others stay; nothing of a single one.
     """
     from midflight.plot.common.style import short_label
     from midflight.plot.results.places import change_unit
-    from midflight.results import quartiles
 
     unit, scale = change_unit(summary.metric)
+
+    def range_of(medians: Sequence[float]) -> tuple[float, str]:
+        known = [one for one in medians if math.isfinite(one)]
+        if not known:
+            return 0.0, ""
+        # Of what does not finish nothing is larger.
+        span = math.inf if len(known) < len(medians) else max(known) - min(known)
+        first = f"{min(known):.3g} {unit}".rstrip()
+        last = "no end" if span == math.inf else f"{max(known):.3g} {unit}".rstrip()
+        # What changes nothing that is seen matters not.
+        return span, f"{min(known):.3g} to {last}" if first != last else ""
+
     found = []
     for place in axes:
-        values: dict[str, list[float]] = {}
+        others: dict[tuple[str, ...], list[float]] = {}
         for one in every:
-            values.setdefault(one.values[place], []).extend(one.counted.values())
-        medians = [scale * quartiles(each).median for each in values.values()]
-        known = [one for one in medians if math.isfinite(one)]
-        if known:
-            # Of what does not finish nothing is larger.
-            span = math.inf if len(known) < len(medians) else max(known) - min(known)
-            open_end = "no end" if span == math.inf else f"{max(known):.3g} {unit}".rstrip()
-            # What changes nothing that is seen matters not.
-            if open_end == f"{min(known):.3g} {unit}".rstrip():
-                continue
-            named = short_label(summary.by[place])
-            found.append((span, f"{named} ({min(known):.3g} to {open_end})"))
+            rest = (*one.values[:place], *one.values[place + 1 :])
+            others.setdefault(rest, []).append(scale * one.quartiles().median)
+        span, said = max(map(range_of, others.values()), key=lambda one: one[0])
+        if said:
+            found.append((span, f"{short_label(summary.by[place])} ({said})"))
     found.sort(key=lambda one: -one[0])
     if found and len(axes) > 1:
         first, *more = [said for _, said in found[:_MOST_NAMED]]
         then = f", then on {', '.join(more)}" if more else ""
-        yield f"The median depends most on {first}{then}"
+        yield f"The median depends most on {first}{then}, at the same values of the others"
 
 
 def _comparable(summary: Summary) -> str | None:

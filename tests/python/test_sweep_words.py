@@ -673,6 +673,22 @@ def test_where_something_is_so_is_named_by_few_values(chosen: Any, words: str) -
     assert where_words(some, POINTS, ["links.lte.rate", GAP]) == words
 
 
+def test_what_the_median_depends_on_is_seen_at_the_same_values_of_other_axes() -> None:
+    """The median of all stalls of each scheme is 0; at the same gap it is not."""
+    gaps = [f"{one}s" for one in range(1, 4)]
+    made = made_of(
+        {
+            "sack": dict(zip(gaps, ([0.0], [0.0], [3.0]), strict=True)),
+            "a": {key: [0.0] for key in gaps},
+        }
+    )
+    made.asked.compare = None
+    _, effects, _ = best_lines(made)
+    assert effects.startswith(
+        "The median depends most on scheme of get (0 to 3 s), then on gap (0 to 3 s)"
+    )
+
+
 def test_a_sweep_that_compares_nothing_says_where_its_median_is_least() -> None:
     made = made_of(
         {"sack": {"1s": near(5), "2s": near(10)}, "a": {"1s": near(1), "2s": [NONE] * 4}}
@@ -682,9 +698,10 @@ def test_a_sweep_that_compares_nothing_says_where_its_median_is_least() -> None:
     assert said.startswith("Median transfer time: least 0.995 s with scheme of get a, gap 1 s; ")
     assert "; largest 9.95 s with" in said
     assert "with scheme of get sack, gap 2 s; in 1 of 4 combinations half of the" in said
-    # With a gap of 2 s, and with a, half of the runs did not finish.
+    # With a and a gap of 2 s no run finished.
     assert effects == (
-        "The median depends most on scheme of get (7.38 to no end), then on gap (2.92 to no end)"
+        "The median depends most on scheme of get (9.95 to no end), then on gap (0.995 to no end), "
+        "at the same values of the others"
     )
     assert hint.startswith("Nothing is compared: a comparison of scheme of get needs no new run")
 
