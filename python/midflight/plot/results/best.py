@@ -196,16 +196,12 @@ def best_figure(
             detail=_detail(bests, plan.cells, is_full=is_full),
             x_refused="the cells of a map stand side by side",
         )
-        keys = _letters_of(bests)
-        entries = {
-            f"{letter}: {order[name]}" if plan.cells.is_by_letter else order[name]: Patch(
-                facecolor=lighter(looks[name][0], _CLEAR),
-                hatch=looks[name][1],
-                edgecolor=_HATCH,
-                linewidth=0,
-            )
-            for name, letter in keys.items()
-        }
+        entries = {}
+        for name, letter in _letters_of(bests).items():
+            shade, hatch = looks[name]
+            how: Any = {"facecolor": lighter(shade, _CLEAR), "edgecolor": _HATCH, "linewidth": 0}
+            named = f"{letter}: {order[name]}" if plan.cells.is_by_letter else order[name]
+            entries[named] = Patch(hatch=hatch, **how)
         legend(figure, entries, loc="outside upper center")
     return figure
 
@@ -511,8 +507,8 @@ def best_of(
                 accepted=accepted,
             )
         known = {one.flow for one in bests}
-        left = [one for one in flows if one not in known]
-        none = f"nothing is best for {joined(left)}" if left else ""
+        open_ones = [one for one in flows if one not in known]
+        none = f"nothing is best for {joined(open_ones)}" if open_ones else ""
         figure = best_figure(bests, remark=kept_words({}, {x, y}, kept, none), **look)
         return figure, best_rows(bests), (x, y)
 
