@@ -42,14 +42,14 @@ def moving(at: str = "1.03 s", gap: str = "400 ms") -> Scenario:
         ([], [0, 1, 2, 3, 4, 5]),
         # An edge of the grid that is near a cut gives way to it.
         ([2.2], [0, 1, 2.2, 3, 4, 5]),
-        ([2.5, 2.9], [0, 1, 2, 2.5, 2.9, 4, 5]),
+        ([2.5, 2.9], [0, 1, 2.5, 2.9, 4, 5]),
         # Of very near ones the first one counts, and the interval behind them is no sliver.
         ([2.0, 2.04], [0, 1, 2, 3, 4, 5]),
         # A short outage has an interval, and those beside it are no slivers.
         ([2.0, 2.1], [0, 1, 2, 2.1, 3, 4, 5]),
-        ([2.6, 2.8], [0, 1, 2, 2.6, 2.8, 4, 5]),
+        ([2.6, 2.8], [0, 1, 2.6, 2.8, 4, 5]),
         # Of many the first and the last one.
-        ([1.1 + 0.2 * one for one in range(12)], [0, 1.1, 2, 3, 3.3, 4, 5]),
+        ([1.1 + 0.2 * one for one in range(12)], [0, 1.1, 2, 3.3, 5]),
         # Near the beginning and the end, too.
         ([0.1, 4.9], [0, 0.1, 1, 2, 3, 4, 4.9, 5]),
         ([0.04, 4.96], [0, 1, 2, 3, 4, 5]),
@@ -59,8 +59,8 @@ def test_intervals_are_cut(cuts: Sequence[float], edges: Sequence[float]) -> Non
     found = bin_edges((0.0, 5.0), 1.0, 5.0, cuts)
     assert found == pytest.approx(edges)
     between = {(a, b) for a, b in itertools.pairwise(found) if {a, b} <= {0.0, *cuts, 5.0}}
-    assert all(b - a >= 0.25 or (a, b) in between for a, b in itertools.pairwise(found))
-    assert np.diff(found).max() <= 1.5
+    assert all(b - a >= 0.8 - 1e-9 or (a, b) in between for a, b in itertools.pairwise(found))
+    assert np.diff(found).max() <= 1.8
 
 
 def test_intervals_with_any_cuts_and_end_are_neither_short_nor_long() -> None:
@@ -71,9 +71,9 @@ def test_intervals_with_any_cuts_and_end_are_neither_short_nor_long() -> None:
             assert (found[0], found[-1]) == (0.0, end)
             lasts = np.diff(found)
             for a, b in itertools.pairwise(found.tolist()):
-                least = 0.05 - 1e-9 if {a, b} <= {0.0, *cuts, end} else 0.25 * (1 - 1e-9)
+                least = 0.05 - 1e-9 if {a, b} <= {0.0, *cuts, end} else 0.8 * (1 - 1e-9)
                 assert b - a >= least, (end, cuts)
-            assert lasts.max() <= 1.5 * (1 + 1e-9), (end, cuts)
+            assert lasts.max() <= 1.8 * (1 + 1e-9), (end, cuts)
             # A cut is an edge, or near another cut, the beginning or the end.
             for one in cuts:
                 near = min(abs(one - other) for other in cuts if other != one)
@@ -414,9 +414,9 @@ def test_edges_behind_a_burst() -> None:
         burst = with_whole_bursts(edges, [begin], 1.0, cuts, np.array([begin, last]))
         return [round(float(one), 6) for one in burst]
 
-    assert found(1.5, grid) == [0, 1, 1.5, 2.5, 3, 4, 5]
+    assert found(1.5, grid) == [0, 1, 1.5, 2.5, 4, 5]
     assert found(1.9, grid) == [0, 1, 1.9, 2.9, 4, 5]
-    assert found(1.9, [0, 1, 3, 4.5, 5]) == [0, 1, 1.9, 2.9, 3.7, 4.5, 5]
+    assert found(1.9, [0, 1, 3, 4.8, 5]) == [0, 1, 1.9, 2.9, 3.85, 4.8, 5]
     assert found(1.9, grid, [3.0]) == [0, 1, 1.9, 3, 4, 5]
     assert found(1.9, grid, [2.5]) == [0, 1, 1.9, 2, 3, 4, 5]
     assert found(3.9, grid) == [0, 1, 2, 3, 3.9, 4.9]

@@ -641,10 +641,11 @@ def test_bursts_end_no_interval_in_which_a_link_begins() -> None:
     # Not a quarter of an interval before a cut.
     cut = np.union1d(edges[edges != 3], [3.1])
     assert 2.95 not in at_bursts(cut, [1.9, 2.95, 4.0], interval, [3.1])
-    # A run may end in a burst.
-    assert at_bursts(edges, [4.4], interval, [], 5.0).tolist() == [0, 1, 2, 3, 4.4, 5.0]
+    # A run may end in a burst, of which most of an interval is missing.
+    assert at_bursts(edges, [4.4], interval, [], 5.0).tolist() == [0, 1, 2, 3, 4, 5.0]
     assert at_bursts(edges, [4.6], interval, [], 5.0).tolist() == [0, 1, 2, 3, 4, 5.0]
-    assert at_bursts(edges, [4.4], interval, []).tolist() == [0, 1, 2, 3, 4.4, 5.4]
+    assert at_bursts(edges, [4.4], interval, []).tolist() == [0, 1, 2, 3, 5.4]
+    assert at_bursts(edges, [4.1], interval, []).tolist() == [0, 1, 2, 3, 4.1, 5.1]
 
 
 def test_a_sample_alone_after_a_silence_is_no_median() -> None:

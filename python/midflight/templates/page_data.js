@@ -84,23 +84,21 @@ function edges(cuts, step, end) {
   return made.get(key);
 }
 function madeEdges(cuts, step, end, begin = 0) {
-  const whole = Math.floor(end / step + 1e-9), least = .25 * step, shortest = .05 * step, kept = [begin], near = [begin];
-  for (const group of groups(cuts.filter(one => one > begin), least)) {
+  const whole = Math.floor(end / step + 1e-9), least = .8 * step * (1 - 1e-9), shortest = .05 * step, kept = [begin], near = [begin];
+  for (const group of groups(cuts.filter(one => one > begin), .25 * step)) {
     const first = group[0], last = group[group.length - 1];
     for (const one of last - first >= shortest ? [first, last] : [first]) if (one >= begin + shortest && one <= end - shortest) kept.push(one);
     near.push(first, last);
   }
-  // Less than half an interval at the end joins the one before.
-  const count = end - whole * step < .5 * step && whole > 0 ? whole : whole + 1;
-  for (let k = Math.floor(begin / step) + 1; k < count; k++) {
+  for (let k = Math.floor(begin / step) + 1; k <= whole; k++) {
     const place = lower(near, k * step), far = i => i >= 0 && i < near.length ? Math.abs(near[i] - k * step) : Infinity;
-    if (Math.min(far(place - 1), far(place)) >= least * (1 - 1e-9)) kept.push(k * step);
+    if (Math.min(far(place - 1), far(place), Math.abs(end - k * step)) >= least) kept.push(k * step);
   }
   if (end > begin) kept.push(end);
   const found = Float64Array.from(new Set(kept)).sort(), again = [];
-  // No interval is longer than one and a half.
+  // No interval is longer than 1.8.
   for (let k = 1; k < found.length; k++) {
-    if (found[k] - found[k - 1] > 1.5 * step * (1 + 1e-9)) again.push(step * Math.ceil((found[k] + found[k - 1]) / (2 * step) - .5));
+    if (found[k] - found[k - 1] > 1.8 * step * (1 + 1e-9)) again.push((found[k] + found[k - 1]) / 2);
   }
   return again.length ? Float64Array.from(new Set([...found, ...again])).sort() : found;
 }
@@ -139,7 +137,7 @@ function atInstants(edges, at, cuts, step) {
   const found = Float64Array.from(new Set([...edges.filter(one => one === first || one === end || cuts.has(one)), ...at.filter(one => one > first && one < end)])).sort();
   const more = edges.filter(one => {
     const place = lower(found, one), before = found[Math.max(place - 1, 0)], behind = found[Math.min(place, found.length - 1)];
-    return Math.min(one - before, behind - one) >= .25 * step && behind - before > 1.5 * step;
+    return Math.min(one - before, behind - one) >= .8 * step && behind - before > 1.8 * step;
   });
   return Float64Array.from(new Set([...found, ...more])).sort();
 }
@@ -153,11 +151,11 @@ function wholeBursts({ cuts, resumed, last }, edges, begins, step) {
     if (!k && !isBurst || !edges.includes(begin) || cuts.some(one => one > begin && one < end)) return;
     let behind = [...edges.filter(one => one > end)];
     const near = behind[0];
-    if (near - end < .25 * step * (1 - 1e-9)) {
+    if (near - end < .8 * step * (1 - 1e-9)) {
       if (cuts.includes(near) || behind.length === 1 && last > end) [end, ...behind] = behind;
       else if (!begins.includes(near)) {
         behind = behind.slice(1);
-        if (behind[0] - end > 1.5 * step) behind = [(end + behind[0]) / 2, ...behind];
+        if (behind[0] - end > 1.8 * step) behind = [(end + behind[0]) / 2, ...behind];
       }
     }
     edges = Float64Array.from([...edges.filter(one => one <= begin), end, ...behind]);
@@ -169,14 +167,14 @@ function wholeBursts({ cuts, resumed, last }, edges, begins, step) {
 function atBursts(run, edges, fixed, step) {
   const begins = run.resumed.slice(1).filter(([length]) => length >= .2 * step).map(([, time,, early]) => time - early <= MOST_EARLY * step ? early : time);
   if (!begins.length || edges.length < 2) return edges;
-  const found = [edges[0]], final = edges[edges.length - 1], last = run.received == null ? run.end : Infinity, least = .25 * step;
+  const found = [edges[0]], final = edges[edges.length - 1], last = run.received == null ? run.end : Infinity, least = .8 * step;
   for (let edge = edges[0]; edge < final; found.push(edge)) {
     const until = Math.min(last, ...fixed.filter(one => one > edge)), isBurst = begins.includes(edge), most = (isBurst ? .15 : .5) * step;
     const target = edge + step, far = one => Math.abs(one - target);
     const near = begins.filter(one => far(one) <= most && one <= until - least && one < final).sort((a, b) => far(a) - far(b));
     if (near.length) edge = near[0];
     else if (isBurst) {
-      if (until === last && until - edge < step / 2 && found.length > 1) found.pop();
+      if (final - edge < .8 * step && !fixed.includes(edge) && found.length > 1) found.pop();
       edge = until - target < least ? until : target;
     }
     else {

@@ -14,6 +14,7 @@ __all__ = [
     "LEAST_PAUSE",
     "LEAST_SHARE",
     "MOST_MOVED",
+    "NEAR",
     "Places",
     "at_bursts",
     "at_instants",
@@ -26,9 +27,11 @@ __all__ = [
 
 Places = NDArray[np.int64]
 
-#: No interval at a cut is shorter than this share of the others, so that single packets do not make
-#: large means, and none is longer than the other one.
-LEAST_SHARE, _MOST_SHARE = 0.25, 1.5
+#: No interval is shorter than this share of what a figure says, unless two cuts are nearer than
+#: that to each other: a peak would depend on where it is. None is longer than the other one.
+LEAST_SHARE, _MOST_SHARE = 0.8, 1.8
+#: Cuts that are nearer than this share of an interval to each other are together.
+NEAR = 0.25
 #: Two cuts that are near each other, such as the ends of an outage, and one near the beginning or
 #: the end, have an interval of this share or more between them: a mean over a longer one would hide
 #: that nothing arrives there, or be of two links.
@@ -44,35 +47,30 @@ def bin_edges(
     """Return the edges of the intervals of a window, in seconds: multiples of `interval`, and the
     `cuts`, ascending instants.
 
-    An edge of the grid that is nearer than a quarter of an interval to a cut is left out, unless an
-    interval would be longer than one and a half. Of cuts that are nearer than that to each other
+    An edge of the grid that is nearer than 0.8 intervals to a cut is left out; an interval that
+    would be longer than 1.8 has two halves. Of cuts that are nearer than a quarter to each other
     the first and the last one count, or the first one alone if these are nearer than a twentieth;
     cuts that are nearer than that to the beginning or the end do not. The last interval ends
-    with the flow, at `end_s`: where less than half an interval is left, it is longer.
+    with the flow, at `end_s`: where less than 0.8 intervals are left, it is longer.
     """
     first, end = int(window[0] / interval + 1e-9), min(end_s, window[1])
     whole = int(end / interval + 1e-9)
     grid: Values = interval * np.arange(first, whole + 1, dtype=np.float64)
-    every = grid
-    # Half of one, but for a rounding, is no less.
-    if end - whole * interval < (0.5 - 1e-9) * interval and len(grid) > 1:
-        grid = grid[:-1]
     if not len(grid) or end <= grid[0]:
-        return grid
-    least, shortest = LEAST_SHARE * interval, _LEAST_PAIR * interval
+        return grid[:1]
+    shortest = _LEAST_PAIR * interval
     begin = max([float(grid[0]), *(one for one in cuts if one <= window[0])])
     kept, near = [begin], [begin]
-    for group in _groups([one for one in cuts if one > begin], least):
+    for group in _groups([one for one in cuts if one > begin], NEAR * interval):
         is_long = group[-1] - group[0] >= shortest
         ends = [group[0], group[-1]] if is_long else [group[0]]
         kept += [one for one in ends if begin + shortest <= one <= end - shortest]
         near += [group[0], group[-1]]
-    far = np.abs(grid[:, None] - np.array(near)).min(axis=1) >= least * (1 - 1e-9)
-    edges: Values = np.unique([*kept, *grid[far & (grid > begin)], end])
+    far = np.abs(grid[:, None] - np.array([*near, end])).min(axis=1)
+    is_far = (far >= LEAST_SHARE * interval * (1 - 1e-9)) & (grid > begin)
+    edges: Values = np.unique([*kept, *grid[is_far], end])
     long = np.flatnonzero(np.diff(edges) > _MOST_SHARE * interval * (1 + 1e-9))
-    middles = (edges[long] + edges[long + 1]) / 2
-    again: Values = np.array([every[np.abs(every - one).argmin()] for one in middles])
-    return np.union1d(edges, again)
+    return np.union1d(edges, (edges[long] + edges[long + 1]) / 2)
 
 
 def with_whole_bursts(
@@ -86,9 +84,9 @@ def with_whole_bursts(
     whole ones, unless there are `cuts` in them: a grid would end each after another time, so that
     equal bursts had different means. The last one may end after the last edge.
 
-    An edge of the grid that is nearer than a quarter behind such an interval is left out, or is in
-    the middle of the next two if the next one would be too long. A cut there ends the interval in
-    place of its own end, and so does the end of the flow if some of the data, which `arrived` at
+    An edge of the grid that is nearer than 0.8 intervals behind such an interval is left out, or is
+    in the middle of the next two if the next one would be too long. A cut there ends the interval
+    in place of its own end, and so does the end of the flow if some of the data, which `arrived` at
     these ascending instants, are later. An interval up to the next burst may be shorter: it has no
     data.
     """
@@ -132,15 +130,15 @@ def at_bursts(
         until = min([last_s, *fix[fix > edge].tolist()])
         # The end is no cut: what arrives later is not seen, or nothing does.
         is_burst = bool((begins == edge).any())
-        most = (MOST_MOVED if is_burst else _MOST_SHARE - 1) * interval
+        most = (MOST_MOVED if is_burst else 0.5) * interval
         end = edge + interval
         near = begins[(np.abs(begins - end) <= most) & (begins <= until - least)]
         near = near[near < edges[-1]]
         if len(near):
             end = float(near[np.abs(near - end).argmin()])
         elif is_burst:
-            if until == last_s and until - edge < interval / 2 and len(found) > 1:
-                # A part of a burst is no peak: it joins the interval before.
+            is_part = edges[-1] - edge < LEAST_SHARE * interval and not (fix == edge).any()
+            if is_part and len(found) > 1:
                 found.pop()
             end = until if until - end < least else end
         else:

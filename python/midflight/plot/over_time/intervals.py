@@ -178,7 +178,9 @@ def _trips(
     for flow in run.flows if flows is None else flows:
         at, every = flow.times("rtt_sample") / NS_PER_S, flow.values("rtt_sample")
         for use in uses:
-            trips = every[inside(at, use)]
+            seen = inside(at, use)
+            # What was sent before took the way over the link before.
+            trips = every[seen][(at - every)[seen] >= _whole_use(run, use)[0]]
             if not len(trips):
                 continue
             trip = float(trips.min())

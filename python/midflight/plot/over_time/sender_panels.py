@@ -210,10 +210,14 @@ def cwnd_panel(
 def _edges_of(
     run: WatchedRun, flow: History, line: Curve, window: tuple[float, float], interval: float
 ) -> Values:
-    """The edges of the intervals in which a line of a flow has values."""
+    """The edges of the intervals in which a line of a flow has values, cut also where one holds for
+    longer than an interval: a mean would begin before what it shows does, such as after a stall.
+    """
     if not len(line.time_s):
         return np.empty(0)
-    edges = bin_edges(window, interval, flow.end_ns / NS_PER_S, run.cuts)
+    holds = np.flatnonzero(np.diff(line.time_s) > interval)
+    ends = line.time_s[np.union1d(holds, holds + 1)].tolist()
+    edges = bin_edges(window, interval, flow.end_ns / NS_PER_S, sorted({*run.cuts, *ends}))
     found: Values = np.unique(np.clip(edges, line.time_s[0], line.time_s[-1]))
     return found
 

@@ -35,7 +35,7 @@ from midflight.plot.over_time.applications import (
 )
 from midflight.plot.over_time.bins import (
     LEAST_PAUSE,
-    LEAST_SHARE,
+    NEAR,
     at_bursts,
     at_instants,
     bin_edges,
@@ -513,7 +513,7 @@ def _edges(run: WatchedRun, flow: History, window: tuple[float, float], interval
     own = [
         early if one - early <= MOST_EARLY * interval else one
         for one, early in zip(again[silent > interval], received[silent > interval], strict=True)
-        if not (np.abs(cuts - one) < LEAST_SHARE * interval).any()
+        if not (np.abs(cuts - one) < NEAR * interval).any()
     ]
     segment_s = run.segments.get(flow.flow, math.inf)
     requested, read = spans_of_segments(flow)
