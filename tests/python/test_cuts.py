@@ -20,7 +20,7 @@ from midflight.plot.over_time.curves import inside
 from midflight.plot.over_time.drained import cuts_of_arrivals
 from midflight.plot.over_time.intervals import usual_interval
 from midflight.plot.over_time.panels import panel_rows, shown_panels
-from midflight.plot.over_time.watched import rate_in_use, watch
+from midflight.plot.over_time.watched import panels_of, rate_in_use, watch
 
 
 def moving(at: str = "1.03 s", gap: str = "400 ms") -> Scenario:
@@ -442,3 +442,41 @@ def test_parts_of_a_run_have_whole_round_trips_of_bursts(
     for interval, has_note in (("1s", True), ("1.55s", False), ("100ms", False), ("5s", False)):
         assert main([*words, "--interval", interval]) == 0
         assert ("sends in bursts" in capsys.readouterr().err) == has_note, interval
+
+
+def test_a_peak_does_not_depend_on_where_a_bin_is_cut() -> None:
+    """Behind the gap of a call one of 0.11 s had 1.9 Mbit/s, which means of 0.1 s had never."""
+    (run,) = watch("call-handoff", kinds=["throughput"])
+    tops = []
+    for interval in (0.1, 0.2):
+        (panel,) = panels_of([run], ["throughput"], (0.0, 10.1), interval)
+        line = next(one for one in panel.curves if one.draw == "steps")
+        tops.append(float(line.value.max()))
+        cuts = [*run.cuts, line.time_s[0], line.time_s[-1]]
+        for begin, end, mean in zip(line.time_s, line.time_s[1:], line.value, strict=False):
+            is_cut = all(np.abs(np.array(cuts) - one).min() < 0.02 for one in (begin, end))
+            assert end - begin >= 0.79 * interval or is_cut or mean == 0
+    assert tops[1] <= tops[0]
+
+
+def test_a_pipe_is_not_drawn_before_data_is_sent_after_a_stall() -> None:
+    (run,) = watch("video-tunnel", kinds=["cwnd"])
+    (panel,) = panels_of([run], ["cwnd"], (0.0, 125.0), 4.0)
+    pipe = next(one for one in panel.curves if one.label == "pipe")
+    assert pipe.of_intervals
+    during = (pipe.time_s > 32) & (pipe.time_s < 50)
+    assert (pipe.value[during] < 2).all()
+
+
+def test_a_mean_is_above_a_falling_rate_of_a_recording(tmp_path: Path) -> None:
+    rows = ["time_s,rate_mbps", *(f"{at},{40 if at < 3 else 5}" for at in range(7))]
+    (tmp_path / "fall.csv").write_text("\n".join(rows) + "\n")
+    link = Link(trace=str(tmp_path / "fall.csv"), delay="60 ms", queue="200 packets")
+    runs = watch(
+        Scenario(links={"cell": link}, flows={"download": Flow(scheme="sack")}, end="6 s"),
+        kinds=["throughput"],
+    )
+    (panel,) = panels_of(runs, ["throughput"], (0.0, 6.0), 0.2)
+    assert "above a falling rate: data arrives one delay after it left the link" in panel.detail
+    (panel,) = panels_of(watch(moving(), kinds=["throughput"]), ["throughput"], (0.0, 3.0), 0.1)
+    assert "above" not in panel.detail

@@ -268,7 +268,7 @@ def test_means_are_cut_at_outages_as_in_figures(browser: Browser, tmp_path: Path
         assert means == pytest.approx(curve.value[:-1], rel=1e-6, abs=1e-9)
     # The mean of the outage is that of the outage alone: what was under way arrives.
     at = times.index(17_303_000_000)
-    assert times[at + 1] == 20_000_000_000
+    assert times[at + 1] == 21_700_000_000
     assert means[at] < 0.2 < 7 < means[at - 1]
     # Means do not change while one drags, and a mean of the queue begins at the cut, too.
     page.drawn()
@@ -437,7 +437,7 @@ def test_values_of_means_are_told_where_one_points(browser: Browser, tmp_path: P
         "mean of 10 to 10.5 s; link 8"
     )
     assert words in found
-    assert "17.303 to 17.5 s" in tip_over(page, 17.35e9)
+    assert "17.303 to 18 s" in tip_over(page, 17.35e9)
     page.run("(document.querySelector('[data-below=queue]').click(), midflight.draw())")
     assert "queue of cell: mean 100, 100 to 100 packets" in tip_over(page, 19.5e9)
     assert "2.1e+9" not in page.run("document.getElementById('status').textContent")

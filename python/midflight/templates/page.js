@@ -80,7 +80,7 @@ const dark = matchMedia("(prefers-color-scheme: dark)");
 let css = {};
 function readColours() {
   const style = getComputedStyle(document.documentElement);
-  for (const name of ["ink", "soft", "line", "grid", "back", "gap", "gap-lines", "outage"]) css[name] = style.getPropertyValue(`--${name}`).trim();
+  for (const name of ["ink", "soft", "line", "grid", "back", "gap", "gap-lines", "outage", "late"]) css[name] = style.getPropertyValue(`--${name}`).trim();
 }
 const colourOf = look => data.colours[dark.matches ? 1 : 0][look];
 const colour = run => colourOf(run.look);

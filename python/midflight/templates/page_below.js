@@ -101,7 +101,9 @@ function drawOne(panel, log) {
   const { title, low, high, isLog, down } = axisOf(panel, those);
   const share = isLog ? value => Math.log(Math.max(value, low) / low) / Math.log(high / low) : value => Math.min(value, 10 * high) / high;
   const { rows, top, row, height } = eventRows(panel), base = y2 + h2;
-  const yOf = panel.yOf = value => base - height * (down ? 1 - share(value) : share(value));
+  // Bars that begin at the upper end are clear of the row of marks above.
+  const clear = down && rows.length ? 4 : 0;
+  const yOf = panel.yOf = value => base - (height - clear) * (down ? 1 - share(value) : share(value));
   // The number of an object stands beside the middle of its bar. No number stands beside a row of marks, below which is a thin line.
   panel.frame(base - height, height, low, high, title, down ? value => yOf(value + .5) : yOf, isLog, rows.length ? HALF : 0);
   if (rows.length) { g.fillStyle = css.line; g.fillRect(area.left, Math.round(base - height), area.w, 1); }

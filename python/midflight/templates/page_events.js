@@ -56,10 +56,13 @@ function draw(at, rows, top, height) {
       for (let i = at.lower(times, view.t0); i < to; i++) {
         const x = X(times[i]);
         if (x - last < LEAST_APART) continue;
-        at.trace(SHAPES[kind], last = x, top + height * (place + .5), size);
+        at.trace(SHAPES[kind], last = x, top + height * (place + .5), kind === "timeout" ? size + 1.2 : size);
       }
       if (TIMEOUTS.includes(kind) || kind === "request_timeout") g.fill();
-      g.stroke();
+      // Two that touch each other are seen as two.
+      g.save();
+      if (kind === "timeout") { g.strokeStyle = css.back; g.lineWidth = 1; }
+      g.stroke(); g.restore();
     }
   });
 }

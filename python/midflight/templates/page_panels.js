@@ -94,8 +94,9 @@ const KINDS = {
         at.trace(many ? "square" : at.shape(run), lastX = x, lastY = y, larger + (many ? 1.4 : 2.2));
       }
       g.fill();
-      // A late frame is what one looks for: larger, above, in the colour of its line, and hollow as its marker. None hides that of another line.
+      // A late frame is what one looks for: larger, above, of a single line red as in figures, of several in the colour of its line, and hollow as its marker. None hides that of another line.
       g.save(); g.lineWidth = 1.2; g.beginPath();
+      if (count === 1) g.strokeStyle = g.fillStyle = css.late;
       for (let i = a; i < b; i++) if (late[i]) at.trace("up", X(made[i]), yOf(took[i]), 4 + larger);
       if (at.isFilled(run.look)) g.fill();
       g.stroke(); g.restore();
@@ -215,8 +216,8 @@ function swatch(fill, stroke, opacity = stroke ? .2 : 1, down = false) {
 }
 
 /** What the mark of a legend looks like. */
-function sample(mark, icon, shape) {
-  const ink = "currentColor", dashed = { line: ["", 2], dashes: ["7 4", 1.5], dots: ["1.5 2", 1.5], deadline: ["8 3 2 3", 1.4],
+function sample(mark, icon, shape, isAlone) {
+  const ink = mark === "up" && isAlone ? "var(--late)" : "currentColor", dashed = { line: ["", 2], dashes: ["7 4", 1.5], dots: ["1.5 2", 1.5], deadline: ["8 3 2 3", 1.4],
     made: ["", 1.6], unlinked: ["6 3", 1.2], noticed: ["2 3", 1.2] }[mark];
   if (dashed) return line(...dashed, ink);
   if (mark === "gap") return swatch("var(--gap)", "var(--gap-lines)", 1);
@@ -251,7 +252,7 @@ function legend(runs, panels, { icon, shape, of, differ, hasBars, words }) {
     // They stand last, as they are shown only while such a name is drawn.
     ["RTO", "sent again after a timeout", some(run => run.timeouts.length)],
     ["FR", "fast retransmit", some(run => run.notes.some(n => n[1] === "fast_retransmit"))]];
-  const spans = all => all.filter(([, , there]) => there === undefined || there).map(([mark, text]) => `<span data-mark="${mark}">${sample(mark, icon, shape)}${escaped(text)}</span>`);
+  const spans = all => all.filter(([, , there]) => there === undefined || there).map(([mark, text]) => `<span data-mark="${mark}">${sample(mark, icon, shape, runs.length === 1)}${escaped(text)}</span>`);
   const below = panels.flatMap(({ name, own, alone, has, marks }) => [...(name ? [`<i>${escaped(name)}:</i>`] : []),
     ...own.map(([picture, text]) => `<span>${picture}${escaped(text)}</span>`),
     ...spans(marks.map(([mark, text, there]) => [mark, text.replace("{of}", of && ` (${of})`).replace("{way}", runs[0].path.way), !there || some(run => has(run) && there(run, alone))]))]);

@@ -525,6 +525,7 @@ def histories(
             senders=senders,
             plain=plain,
             usual=usual_of(source),
+            setup=setup,
             **how,
         )
         history.recorded = recorded[of_source]

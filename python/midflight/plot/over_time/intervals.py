@@ -61,6 +61,8 @@ _STRAIGHT = 0.02
 _FEW_TRIPS = 6
 #: It has whole ones if it differs from these by less than this share of a round trip.
 _WHOLE = 0.1
+#: They are a round number if that differs from them by no more than this share.
+_ROUNDED = 0.03
 #: A flow sends in bursts if this share of the time is in pauses that are longer than this share of
 #: a round trip, and shorter than two: longer ones are stalls.
 _IN_PAUSES, _LEAST_PAUSE, _MOST_PAUSE = 0.5, 0.2, 2.0
@@ -251,14 +253,17 @@ def _has_bursts(run: WatchedRun, flow: History, use: tuple[float, float], trip: 
 def _of_whole_trips(trip: float, least: float, shown: float) -> float:
     """An interval of `least` seconds or longer, of `shown` that are seen: a round number, or if a
     flow sends a window of data at once, one in each round `trip`, and that has few of these, whole
-    ones, to three digits. The means of others would have one burst and two by turns, or, if they
-    are nearly whole ones, a false dip or peak from time to time.
+    ones, to three digits, or a round number near these. The means of others would have one burst
+    and two by turns, or, if they are nearly whole ones, a false dip or peak from time to time.
     """
     usual = nice(least)
     if not usual / _FEW_TRIPS < trip <= shown / _LEAST_CYCLES:
         return usual
     fewest = math.ceil(least / trip * (1 - 1e-9))
-    return float(f"{fewest * trip:.3g}")
+    whole = float(f"{fewest * trip:.3g}")
+    # An interval ends where a burst begins, also if that is a little later or sooner.
+    rounded = nice((1 - _ROUNDED) * whole)
+    return rounded if rounded <= (1 + _ROUNDED) * whole else whole
 
 
 def _uses(run: WatchedRun, window: tuple[float, float]) -> Iterator[tuple[float, float]]:

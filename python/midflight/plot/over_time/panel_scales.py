@@ -72,7 +72,7 @@ _ALONE = 2.0
 #: How far above the largest value that counts the axis ends.
 _MARGIN = 1.08
 #: An axis reaches a longest time that is no more than so many times its end.
-_NEAR_PEAK = 1.15
+_NEAR_PEAK = 2.0
 #: The largest queue is told if it is above so many times what is drawn of it.
 _NEARLY = 1.1
 #: What the longest time of a line is called in other panels than those of times.
@@ -290,13 +290,11 @@ def _seen_of_queue(line: Curve) -> float:
 
 
 def _with_near_peaks(panel: Panel, most: float) -> float:
-    """What an axis has to reach, with the longest times that are a little above that, or above the
-    next shorter one of these: arrowheads would stand at the lines.
+    """What an axis has to reach, with the longest times that are no more than twice that: these
+    are seen, and leave the other values half of the height.
     """
-    for one in sorted(panel.peaks, key=lambda one: one.value):
-        if most < one.value <= _NEAR_PEAK * _MARGIN * most:
-            most = one.value
-    return most
+    near = (one.value for one in panel.peaks if one.value <= _NEAR_PEAK * _MARGIN * most)
+    return max([most, *near])
 
 
 def peak_words(panel: Panel, yscale: str | None, off: Sequence[Peak] = ()) -> str:

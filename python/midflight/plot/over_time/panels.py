@@ -68,7 +68,7 @@ from midflight.plot.over_time.panel_scales import (
     without_lone_peaks,
 )
 from midflight.plot.over_time.path_marks import draw_path, edges_of, holes_of
-from midflight.plot.over_time.queues import without_hidden
+from midflight.plot.over_time.queues import without_maxima
 from midflight.plot.over_time.room import (
     HEAD,
     NO_ROWS,
@@ -241,7 +241,7 @@ def shown_panels(
     how: Any = {"width_in": width, "marks": marks}
     panels = panels_of(runs, kinds, window, interval_s, **how)
     if bands is False:
-        panels = [without_hidden(one) if one.kind == "queue" else one for one in panels]
+        panels = [without_maxima(one) if one.kind == "queue" else one for one in panels]
     return window, [replace(one, has_bands=has_bands(one, bands)) for one in panels]
 
 

@@ -25,18 +25,15 @@ from midflight.plot.over_time.history import NS_PER_S
 from midflight.plot.over_time.intervals import LEAST_INTERVALS
 from midflight.plot.over_time.marks import EVENTS, GROUPS, timeouts
 
-__all__ = ["queue_panel", "without_hidden"]
+__all__ = ["queue_panel", "without_maxima"]
 
 #: Means of a queue alone in the time that is shown, about.
 _INTERVALS = 360
 #: Queues of several runs are maxima if that of most intervals is so many times the mean; those that
 #: are shorter than this share of the longest one do not count.
 _OF_BURSTS, _LEAST_BURST = 5, 0.1
-#: A maximum that is so many times the mean of its interval is not guessed from that.
-_HIDDEN = 3
-_OF_HIDDEN = f"; thin line: maxima above {_HIDDEN} times the mean"
-#: Of more lines they are not drawn: with the means they would be a tangle.
-_MOST_WITH_HIDDEN, _LEFT_OUT = 2, "; maxima not drawn"
+#: Lines of several runs have their maxima; those of more would be a tangle with the means.
+_MOST_WITH_MAXIMA, _OF_MAXIMA, _LEFT_OUT = 2, "; thin line: maxima", "; maxima not drawn"
 #: A line of means that goes up and down over the height of its panel more often in an inch is a
 #: black area.
 _MOST_SWINGS_PER_IN = 8
@@ -223,12 +220,9 @@ def _panel_of(
         detail = f"maxima of {seconds_text(interval)}"
     elif is_binned and len(runs) > 1:
         # Bands of several runs would cover each other.
-        longest = max(map(_most_of, curves), default=0.0)
-        told = [_with_hidden(one, longest) for one in curves]
-        if any(one.most is not None for one in told):
-            is_many = sum(one.draw == "queue" for one in curves) > _MOST_WITH_HIDDEN
-            detail += _LEFT_OUT if is_many else _OF_HIDDEN
-            curves = curves if is_many else told
+        is_many = sum(one.draw == "queue" for one in curves) > _MOST_WITH_MAXIMA
+        detail += _LEFT_OUT if is_many else _OF_MAXIMA
+        curves = curves if is_many else [replace(one, most=one.high) for one in curves]
     together = {one.link for one in curves if one.draw == "queue" and ", " in one.link}
     if together:
         # A queue at a link that is no longer in use counts, too.
@@ -270,23 +264,10 @@ def _most_of(one: Curve) -> float:
     return 0.0 if one.high is None else float(np.nanmax(one.high, initial=0.0))
 
 
-def _with_hidden(one: Curve, longest: float) -> Curve:
-    """A queue with its maxima in the intervals whose means hide them: in others they would be a
-    second line. Those that are short beside the `longest` one of all would not be seen.
-    """
-    if one.high is None:
-        return one
-    is_hidden = (one.high > _HIDDEN * one.value) & (one.high > _LEAST_BURST * longest)
-    # Beside these it is on the line.
-    is_beside = np.pad(is_hidden[1:], (0, 1)) | np.pad(is_hidden[:-1], (1, 0))
-    most = np.where(is_hidden, one.high, np.where(is_beside, one.value, np.nan))
-    return replace(one, most=most) if is_hidden.any() else one
-
-
-def without_hidden(panel: Panel) -> Panel:
-    """Return a panel of queues without these maxima."""
+def without_maxima(panel: Panel) -> Panel:
+    """Return a panel of queues without the maxima of several runs."""
     curves = [replace(one, most=None) for one in panel.curves]
-    return replace(panel, curves=curves, detail=panel.detail.replace(_OF_HIDDEN, ""))
+    return replace(panel, curves=curves, detail=panel.detail.replace(_OF_MAXIMA, ""))
 
 
 def _timeouts_at(

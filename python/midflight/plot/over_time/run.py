@@ -41,7 +41,7 @@ from midflight.plot.over_time.history import (
     histories,
     time_shown,
 )
-from midflight.plot.over_time.marks import EVENTS
+from midflight.plot.over_time.marks import EVENTS, marker_of
 from midflight.plot.over_time.panel_scales import mark_cut_lines, most_but_rare
 from midflight.plot.over_time.room import (
     HEAD,
@@ -233,9 +233,7 @@ def run_figure(
                 handles, labels = axes.get_legend_handles_labels()
                 entries |= dict(zip(labels, handles, strict=True))
         for axes, one in zip(grid[0], runs, strict=True):
-            # Its caption names the scheme; but not which of several flows this is.
-            is_told = is_paper() and len(runs) == 1 and not one.others
-            heading = "" if is_told else labelled(one.title)
+            heading = labelled(one.title)
             how: Any = {"pad": 7 + 9 * label_levels(one.moments, room)}
             free = 72 * room.width_in - 1.1 * text_width(heading, _TITLE_PT) - SMALL_PT
             said = _event_counts(one, room, segments)
@@ -494,6 +492,14 @@ def _window_panel(axes: Axes, one: History, room: Room) -> None:
             zorder=order,
             rasterized=len(time) > MOST_VECTORS,
         )
+    undone = [at for at in one.undone.tolist() if room.shows(at)]
+    if undone:
+        event = EVENTS["undone"]
+        how: Any = {"ms": event.size, "mfc": "none", "mec": "black", "mew": 0.9, "zorder": 6}
+        values = [one.steps("cwnd").at(at) for at in undone]
+        times = [at / NS_PER_S for at in undone]
+        how |= {"marker": marker_of(event), "label": event.label, "ls": "none"}
+        axes.plot(times, values, **how)
     ordered = [order.time_ns for order in one.orders]
     marks = [("D", "order of a policy", ordered)]
     marks += [(mark, text, list(one.times(event))) for event, mark, text in PATH_EVENTS]

@@ -117,6 +117,10 @@ OVER_TIME = (
     *OF_APPLICATIONS,
 )
 
+#: What to say of means that are more than so many times what the link carries in that time, and
+#: more by two packets.
+_ABOVE = "above a falling rate: data arrives one delay after it left the link"
+_MOST_ABOVE, _PACKETS_MBIT = 1.03, 0.024
 #: The events that panels of a kind show; others are not recorded. Samples of the RTT are for the
 #: interval of means.
 _EVENTS: Mapping[str, Sequence[str]] = {
@@ -495,8 +499,31 @@ def _throughput(runs: Sequence[WatchedRun], window: tuple[float, float], interva
     if any(are_whole):
         whole = "means per video segment, pauses included"
         said = whole if all(are_whole) else f"{said}, of videos per segment"
-    detail = "; ".join(filter(None, (said, late_words(lines))))
+    rate = next((one for one in curves if one.exact is not None), None)
+    # What the old link still carries after a handoff is told by itself.
+    above = rate is not None and any(
+        len(run.recorded_rates) > 0
+        and run.direction_of(flow) == longest_run.directions[0]
+        and _is_above(line, rate)
+        for run, flow, line in lines
+    )
+    detail = "; ".join(filter(None, (said, _ABOVE * above, late_words(lines))))
     return Panel("throughput", "Throughput\n(Mbit/s)", "Mbit/s", drawn, detail)
+
+
+def _is_above(line: Curve, rate: Curve) -> bool:
+    """Whether a mean of a throughput is above that of the rate of the link in the same time."""
+    assert rate.exact is not None
+    time, value = rate.exact
+    if len(time) < 2 or np.isnan(value).any():
+        return False
+    sums = np.concatenate([[0.0], np.cumsum(value[:-1] * np.diff(time))])
+    lengths = np.diff(line.time_s)
+    carried = np.diff(np.interp(line.time_s, time, sums))
+    arrived = line.value[:-1] * lengths
+    is_above = arrived > _MOST_ABOVE * carried + _PACKETS_MBIT
+    # Outages are marked.
+    return bool((is_above & (carried > 0)).any())
 
 
 def _edges(run: WatchedRun, flow: History, window: tuple[float, float], interval: float) -> Values:
