@@ -435,8 +435,8 @@ def test_a_longest_time_that_is_not_drawn_has_an_arrowhead() -> None:
     # One that is up to twice as long as the others has none, as the axis reaches it.
     near = _delays(usual, most=[*usual[:30], 120.0, *usual[31:]], label="b")
     assert drawn(_delays(usual, label="a"), near, yscale=None) == ([], [])
-    above = _delays(usual, most=[*usual[:30], 250.0, *usual[31:]], label="b")
-    assert drawn(_delays(usual, label="a"), above, yscale=None) == (["250 ms"], [(30.5, "edge")])
+    above = _delays(usual, most=[*usual[:30], 280.0, *usual[31:]], label="b")
+    assert drawn(_delays(usual, label="a"), above, yscale=None) == (["280 ms"], [(30.5, "edge")])
     long = _delays([*usual[:20], 5000.0, 5000.0, *usual[22:]], label="b")
     values, heads = drawn(first, long, yscale="log")
     assert (values, heads) == ([], [])
