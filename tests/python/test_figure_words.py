@@ -94,7 +94,7 @@ def test_the_longest_time_has_the_unit_of_its_axis() -> None:
     line = Curve("a", "steps", np.arange(2.0), np.array([10.0, 20.0]), 0)
     for longest, unit, said in (
         (3148.2, "ms", "3,150 ms"),
-        (41.27, "ms", "41.3 ms"),
+        (51.27, "ms", "51.3 ms"),
         (8.2, "s", "8.2 s"),
     ):
         value = np.array([0.01, 0.02]) if unit == "s" else line.value
@@ -183,3 +183,17 @@ def test_a_number_and_its_unit_stay_in_one_line() -> None:
     text = "Delay of lte: 20 ms; rate 5 Mbit/s, over 3 s and up to 95 % of 40 kB"
     lines = wrapped(text, 7, 1).split("\n")
     assert {"20 ms;", "5 Mbit/s,", "3 s", "95 %", "40 kB"} < {*lines}
+
+
+@pytest.mark.parametrize("style", ["plain", "paper"])
+def test_the_usual_figure_names_the_scheme_and_marks_where_a_timeout_is_undone(style: str) -> None:
+    """The window jumps there, and falls again."""
+    (run,) = watch("wifi-to-lte", kinds=["cwnd"])
+    events = run.setup.events(flow="download", name="spurious").rows()
+    undone = [row[1] / 1e9 for row in events if row[4] == "timeout"]
+    figure = figure_of(plot_run, "wifi-to-lte", look=style)
+    assert "sack (CUBIC)" in [axes.get_title(loc="left") for axes in figure.axes]
+    drawn = [line for axes in figure.axes for line in axes.lines]
+    (marks,) = [line for line in drawn if line.get_label() == "timeout undone"]
+    assert undone
+    assert list(marks.get_xdata()) == undone
