@@ -189,7 +189,7 @@ def test_a_figure_of_one_of_several_flows_names_it(
     assert "is drawn, not" not in capsys.readouterr().err
     assert main(["plot", "wifi-to-lte", "--style", look, "--out", str(out)]) == 0
     assert "is drawn, not" not in capsys.readouterr().err
-    assert ("sack (CUBIC)" in out.read_text(encoding="utf-8")) == (look == "plain")
+    assert "sack (CUBIC)" in out.read_text(encoding="utf-8")
 
 
 def test_no_arrowhead_is_within_the_axis() -> None:
