@@ -1,7 +1,7 @@
 "use strict";
 /** The names of timeouts and fast retransmits beside their segments, where they cover nothing. */
 const Names = (() => {
-/** A view with more of them has none of them named. */
+/** A run with more of them in the view has none of them named. */
 const MOST = 16;
 /** From a segment to its name in pixels, the first ones preferred: farther and farther below to the right, above to the left, and at the other sides. */
 const BESIDE = [13, 27, 41, 60, 85].flatMap(far => [8, .8 * far, 1.6 * far].flatMap(aside => [[aside, far], [-aside, -far], [aside, -far], [-aside, far]]));
@@ -63,8 +63,8 @@ function crosses(line, { left, right, top, bottom }) {
 function write(at, runs, moments, Y) {
   const { g, X, area, view } = at, found = [];
   const each = runs.map(run => [run, run.notes.filter(n => (n[1] === "rto" || n[1] === "fast_retransmit") && n[0] >= view.t0 && n[0] <= view.t1 && n[2] >= view.s0 && n[2] <= view.s1)])
-    .filter(([, notes]) => notes.length);
-  if (!each.length || each.reduce((sum, [, notes]) => sum + notes.length, 0) > MOST) return found;
+    .filter(([, notes]) => notes.length && notes.length <= MOST);
+  if (!each.length) return found;
   const isFree = occupied(at, runs, moments, Y);
   g.textAlign = "left"; g.textBaseline = "middle"; g.lineWidth = 1;
   for (const [run, notes] of each) {

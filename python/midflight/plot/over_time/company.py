@@ -65,7 +65,7 @@ def late_words(found: Iterable[tuple[WatchedRun, History, Curve]]) -> str:
             since = round(make * NS_PER_S)
             new = next((one.link for one in run.stretches if one.from_ns == since), "")
             number = run.link_of(new)
-            inside = (line.time_s[:-1] >= make - 1e-9) & (line.time_s[:-1] < last)
+            inside = (line.time_s[1:] > make + 1e-9) & (line.time_s[:-1] < last)
             if number is None or not inside.any():
                 continue
             sampled = run.sampled(number, "time_ns") / NS_PER_S
