@@ -20,12 +20,14 @@ from midflight.cli import main
 from midflight.explain import explain, limit_near
 from midflight.explain.arrivals import RunEvents
 from midflight.explain.limits import (
+    Flowing,
     Held,
     _losses,
     _of_receiver,
     _still_share,
     _stop,
     held_by_receiver,
+    limits_of,
     long_uses,
 )
 from midflight.explain.path import Passing, PathSamples
@@ -392,6 +394,15 @@ def test_times_of_a_full_link_are_told_together() -> None:
     assert all("losses on the link were probably the limit" in one for one in rooms)
     # A link that is used as a whole has one limit.
     assert limit_in(recorded([5, 6])).startswith("most of the time: the link was the limit: ")
+
+
+GAP = """\
+links.wifi = { rate = "30 Mbit/s", delay = "10 ms", queue = "60 packets" }
+links.lte = { rate = "12 Mbit/s", delay = "35 ms", queue = "150 packets" }
+flows.download = { size = "8 MB", scheme = "sack" }
+handoffs = [{ at = "1.2 s", to = "lte", gap = "1.5 s" }]
+end = "20 s"
+"""
 
 
 def test_parts_of_a_time_say_when_the_link_was_full_silent_or_had_no_rate() -> None:
@@ -766,3 +777,20 @@ def test_a_link_of_which_little_was_used_has_its_limit_however_short_that_was() 
     outcome = Scenario.read("wifi-to-5g", sets=sets).run()
     said = [what for *_, what in reasons_of({"": outcome}, ["download"]).limits]
     assert any("on `5g`: the congestion window was the limit" in one for one in said)
+
+
+def test_a_wait_for_a_timer_is_no_time_with_a_limit(tmp_path: Path) -> None:
+    file = tmp_path / "gap.toml"
+    file.write_text(GAP)
+    plan = Scenario.read(str(file)).plan()
+    setup = plan.setup(0)
+    path, run = PathSamples(setup), RunEvents(setup)
+    parts = uses_of_link(run, "download", (2_700_000_000, path.end_ns), path)
+    # The retransmission at 3.2 s is the first that arrives.
+    assert [one.kind for one in parts[:2]] == ["silent", "open"]
+    came = run.of("download").arrived_ns
+    first = int(came[came > 2_700_000_000][0])
+    assert parts[0].end_ns == first == pytest.approx(3.246e9, abs=1e6)
+    of = Flowing(run, "download", path)
+    told = limits_of(of, (2_700_000_000, path.end_ns))
+    assert told[0].when == "from 3.25 s to 3.78 s"

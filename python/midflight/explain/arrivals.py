@@ -60,8 +60,12 @@ class FlowEvents(NamedTuple):
 
     def first_of(self, passing: Passing) -> int | None:
         """When the first of that arrived; None if nothing did."""
-        times = self.arrived_ns[self._passed(passing)]
+        times = self.arrived_of(passing)
         return int(times[0]) if len(times) else None
+
+    def arrived_of(self, passing: Passing) -> Integers:
+        """When that arrived."""
+        return self.arrived_ns[self._passed(passing)]
 
     def trips_of(self, begin_ns: int, end_ns: int) -> NDArray[np.float64]:
         """The samples of the round trip between two instants, in ns, of packets sent then."""

@@ -280,7 +280,8 @@ def _limit(of: Flowing, spans: Sequence[Span]) -> Limit | None:
     if not len(trips):
         return None
     rate = 8 * info["payload_bytes"] * np.mean(cwnd) / np.mean(trips) * NS_PER_S
-    goodput = ours / length_of(flowing) * NS_PER_S
+    arrived = sum(events.bits_of(path.arriving(*one)) for one in flowing)
+    goodput = arrived / length_of(flowing) * NS_PER_S
     if abs(rate / goodput - 1) > _NEAR or np.mean(flight) < LEAST_FLIGHT * np.mean(cwnd):
         return None
     when = f" from {to_ms(since)} on" if since - begin > _MOST_STILL * (end - begin) / 2 else ""
@@ -367,7 +368,7 @@ def _flows_from(run: RunEvents, flow: str, span: tuple[int, int], path: PathSamp
     """From when on data flow in a time. After a handoff the window may be that of a timeout, and
     the round trip that of the old link, until they do.
     """
-    first = run.of(flow).first_of(path.passing(*span))
+    first = run.of(flow).first_of(path.arriving(*span))
     return span[0] if first is None else max(span[0], first)
 
 

@@ -225,6 +225,11 @@ class PathSamples:
         # What was sent before may wait for the link.
         return Passing(first, last, ends if {*ends} <= {*self._places} else [], 0)
 
+    def arriving(self, begin_ns: int, end_ns: int) -> Passing:
+        """What passes the link in use and arrives between two instants."""
+        passing = self.passing(begin_ns, end_ns)
+        return passing._replace(first_ns=begin_ns, last_ns=end_ns)
+
     def _delay(self, name: str, at_ns: int) -> int:
         """How long a packet that leaves a link at an instant takes to its end of the path, without
         queues.

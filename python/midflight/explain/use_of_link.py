@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from midflight.explain.regained import over_ns
 from midflight.explain.words import to_ms
@@ -80,7 +81,28 @@ def uses_of_link(run: RunEvents, flow: str, span: Span, path: PathSamples) -> li
         if {kinds[place]} | around == {"full", "open"} and len(around) == 1:
             kinds[place] = kinds[place - 1]
     changes = [0, *(n for n in range(1, count) if kinds[n] != kinds[n - 1]), count]
-    return [Part(int(edges[a]), int(edges[b]), kinds[a]) for a, b in pairwise(changes)]
+    parts = [Part(int(edges[a]), int(edges[b]), kinds[a]) for a, b in pairwise(changes)]
+    times = np.sort(np.concatenate([one.arrived_of(passing) for one in flows]))
+    return list(_without_waits(parts, times))
+
+
+def _without_waits(parts: Sequence[Part], times: NDArray[np.int64]) -> Iterator[Part]:
+    """Yield parts in order, those with room cut to what arrived in them at these instants, beside
+    times without arrivals: an interval may have a wait and what came after it.
+    """
+    for place, part in enumerate(parts):
+        begin, end, kind = part
+        # What comes at the end of all may be on its way.
+        before = parts[place - 1].kind if place else "silent"
+        after = parts[place + 1].kind if place + 1 < len(parts) else ""
+        within = times[(times >= begin) & (times <= end)]
+        if kind != "open" or not len(within):
+            yield part
+            continue
+        since = int(within[0]) if before in ("silent", "idle") else begin
+        until = int(within[-1]) if after in ("silent", "idle") else end
+        cut = Part(begin, since, "silent"), Part(since, until, kind), Part(until, end, "silent")
+        yield from (one for one in cut if one.end_ns > one.begin_ns)
 
 
 def length_of(spans: Sequence[Span]) -> int:
