@@ -13,11 +13,19 @@ import midflight
 from midflight import Scenario
 from midflight.cli import main
 from midflight.explain import explain
+from midflight.explain.bbr import probes_of_rtt
 from midflight.explain.events import History
 from test_explain import plan
 
 SCHEMES = [one["name"] for one in midflight.schemes()]
 MOVE = (Path(__file__).parents[1] / "data" / "move.toml").read_text(encoding="utf-8")
+WITH_GAP = """\
+links.wifi = { rate = "30 Mbit/s", delay = "10 ms", queue = "60 packets" }
+links.lte = { rate = "12 Mbit/s", delay = "35 ms", queue = "150 packets" }
+flows.download = { size = "8 MB", scheme = "sack" }
+handoffs = [{ at = "1.2 s", to = "lte", gap = "1.5 s" }]
+end = "20 s"
+"""
 GAP = {"handoffs.0.gap": "2 s"}
 
 
@@ -264,3 +272,32 @@ def test_mistakes_are_one_sentence(
     error = capsys.readouterr().err
     assert expected in error
     assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("scheme", "sets", "at", "said"),
+    [
+        ("bbr3", {}, "5.6s", "from 5.481232 s to 5.788376 s: it held its window at 35 segments"),
+        ("bbr-linux", {"flows.download.size": "40 MB"}, "", "it held its window at 4 segments"),
+    ],
+)
+def test_the_time_in_which_bbr_measures_the_round_trip_is_named(
+    scheme: str, sets: dict[str, str], at: str, said: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "gap.toml"
+    file.write_text(WITH_GAP)
+    one = Scenario.read(str(file)).plan(sets={**sets, "flows.download.scheme": scheme})
+    (probe, *_) = probes_of_rtt(one.setup(0), "download")
+    assert said in probe.words
+    at_ns = (probe.begin_ns + probe.end_ns) // 2
+    then = explain(one, at_ns=midflight.parse_duration(at) if at else at_ns)
+    assert then is not None
+    assert probe.words in then.remark
+    begun = explain(one, at_ns=probe.begin_ns, what="cwnd")
+    assert begun is not None
+    assert begun.steps[0].text.endswith(probe.words)
+    over = explain(one, at_ns=probe.end_ns, what="cwnd")
+    assert over is not None
+    assert "the end of BBR's ProbeRTT, which began at" in over.steps[0].text
+    # No other controller has it.
+    assert not probes_of_rtt(Scenario.read(str(file)).plan().setup(0), "download")

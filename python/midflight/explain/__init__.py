@@ -258,6 +258,10 @@ def explain(
                 remark = f"{said} Nothing else notable happened just before {when(at_ns)}."
                 steps = steps[:ROUTINE_STEPS]
         # If nothing can pass, what the sender does has that reason.
+        probing = next((one for one in history.probes_of_rtt if one.holds(at_ns)), None)
+        if probing is not None:
+            # What limits the flow at other times is no answer.
+            remark = f"At {when(at_ns)} {probing.words}."
         remarks = (waits.text if waits is not None else "", closed_path(history, at_ns), remark)
         return replace(
             explained(history, row, why, steps),

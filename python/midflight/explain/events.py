@@ -18,6 +18,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from midflight._core import QUIC_STACKS
+from midflight.explain.bbr import ProbeRtt, probes_of_rtt
 
 if TYPE_CHECKING:
     from midflight._core import Events, PathChange, Plan, Setup
@@ -230,6 +231,11 @@ class History:
     def outages(self) -> list[LinkOutage]:
         """The times in which the recording of the link in use let nothing pass, in their order."""
         return self.setup.link_outages
+
+    @cached_property
+    def probes_of_rtt(self) -> list[ProbeRtt]:
+        """When BBR measured the round trip, in their order."""
+        return probes_of_rtt(self.setup, self.flow)
 
     def outages_within(self, begin_ns: int, end_ns: int) -> list[LinkOutage]:
         """Return the outages of which a part is between two instants, both included."""

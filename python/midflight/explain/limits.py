@@ -60,6 +60,8 @@ _LEAST_LOST, _MOST_LOST = 3, 0.8
 _NEAR = 0.25
 #: A window is in use if so much of it is in flight on average.
 LEAST_FLIGHT = 0.6
+#: A window that is smaller than this share of the mean for a round trip is not like it.
+_SMALLER = 0.5
 #: A stall longer than this share of the time, and so many round trips, has its own reasons; so have
 #: several together, and a link without a rate for so long.
 _MOST_STILL = 0.15
@@ -144,15 +146,31 @@ def limit_at(of: Flowing, span: Span, at_ns: int) -> Limit | None:
     """Return what limited a flow at an instant of a time: in that part of it, if it has some."""
     parts = _parts(of, span)
     if not parts:
-        return _limit(of, [span])
+        found = _limit(of, [span])
+        return found and (_smaller_window(of, [span], at_ns) or found)
     near = [(spans, one) for spans in parts for one in spans if one[0] <= at_ns <= one[1]]
     if not near:
         return None
     spans, own = near[0]
     for some in ([own], spans):
         if limit := _limit(of, some):
-            return limit.within(some)
+            return (_smaller_window(of, some, at_ns) or limit).within(some)
     return None
+
+
+def _smaller_window(of: Flowing, spans: Sequence[Span], at_ns: int) -> Limit | None:
+    """Return what the window of a flow was in the round trip before an instant, if that was much
+    smaller than in all of some times, so that what limited it in these is no answer.
+    """
+    sampled = Samples.of(of.path, of.flow, spans)
+    if not sampled.are_known:
+        return None
+    since = at_ns - float(np.nanmedian(sampled.trip_ns))
+    within = (sampled.time_ns >= since) & (sampled.time_ns <= at_ns)
+    then, mean = sampled.cwnd[within], float(np.mean(sampled.cwnd))
+    if not len(then) or float(np.max(then)) >= _SMALLER * mean:
+        return None
+    return Limit("", f"the window was {then[-1]:,.0f} segments, and {mean:.3g} on average")
 
 
 def _parts(of: Flowing, span: Span) -> list[list[Span]]:

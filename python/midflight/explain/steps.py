@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
 from midflight._core import QUIC_STACKS
+from midflight.explain.bbr import is_bbr
 from midflight.explain.estimates import sample_parts
 from midflight.explain.events import CLOSES, CONGESTION, SENT, Copy, History, Row
 from midflight.explain.waits import is_written_then, long_sample, rto_words
@@ -233,12 +234,14 @@ class Steps:
         history = self.history
         before = history.sender_before(row.index)
         is_less = row.value is not None and row.value < (before.cwnd or 0)
+        if row.event == "cwnd" and (probe := self.probe_of(row.time_ns)):
+            return probe
         if row.by == "controller" and row.event == "cwnd" and is_less and not self.is_of_stack:
             return ": the congestion controller's own reduction"
         together = [history.row(i) for i in history.activation(row.index)]
         if not is_less and any(one.event == "spurious" for one in together):
             return ": what it was before the timeout or retransmission that was taken for spurious"
-        if row.by == "controller" and "bbr" in str(history.described.get("scheme")).lower():
+        if row.by == "controller" and is_bbr(history.described.get("scheme")):
             # It has no slow start; events do not have the phase that it is in.
             grown = "growth towards the window of BBR's model"
             return f": {grown if row.event == 'cwnd' else 'set by BBR'}"
@@ -266,6 +269,16 @@ class Steps:
             "path": "a new path begins, with a window of its own",
         }
         return f": {reasons[row.by]}" if row.by in reasons else ""
+
+    def probe_of(self, at_ns: int) -> str:
+        """Return that BBR's ProbeRTT began or ended at an instant; "" if it did not."""
+        for one in self.history.probes_of_rtt:
+            if one.begin_ns == at_ns:
+                return f": {one.words}"
+            if one.end_ns == at_ns:
+                began = when(one.begin_ns)
+                return f": the end of BBR's ProbeRTT, which began at {began}; what it was before"
+        return ""
 
     def recovery_text(self, row: Row) -> str:
         """Return whether a fast recovery began with a fast retransmit."""

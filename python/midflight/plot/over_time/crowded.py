@@ -81,6 +81,8 @@ def spurious_words(panel: Panel, names: Mapping[int, str]) -> str:
     count, total = (sum(len(one.time_s) for one in each) for each in (spurious, marks))
     if not count or total == 1:
         return ""
+    if count == total == 2:
+        return "both timeouts spurious"
     if panel.line or all(one.look is None for one in marks):
         return f"{f'{count:,} of' if count < total else 'all'} {total:,} timeouts spurious"
     if count == total:
