@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from midflight.explain.events import SENT, History, Row, Stall
+from midflight.explain.events import SENT, Copy, History, Row, Stall
 from midflight.explain.path import PathSamples
 from midflight.explain.words import (
     link_text,
@@ -37,6 +37,8 @@ _LEAST_REST, _LEAST_TIMER_NS = 0.1, 100_000_000
 #: A segment that was underway for this share of a stall is the reason for it, and so is a queue of
 #: this share of its time.
 _MOST_LATE = 0.5
+#: Copies that were lost again, and are told one by one.
+_MOST_AGAIN = 2
 
 #: The ticks of Linux's timer wheel are apart by at most this share of a time, and this.
 _TICK_SHARE = 1 / 8
@@ -157,8 +159,9 @@ class FirstLoss(NamedTuple):
 
 
 def in_short(history: History, stall: Stall, lost: FirstLoss | None) -> str:
-    """Return in words why nothing new was acknowledged for so long; "" if that is not known. The
-    loss of the segment that was waited for is told first if it was `lost` before any pause.
+    """Return in words why nothing new was acknowledged for so long, in the order of time; "" if
+    that is not known. The loss of the segment that was waited for is told first if it was `lost`
+    before any pause.
     """
     long = _LEAST_REST * stall.length_ns
     within = [
@@ -166,11 +169,10 @@ def in_short(history: History, stall: Stall, lost: FirstLoss | None) -> str:
         for one in pauses(history, stall.begin_ns, stall.end_ns)
         if min(one.end_ns, stall.end_ns) - max(one.begin_ns, stall.begin_ns) > long
     ]
-    words = [one.words for one in within[:2]]
-    if lost is not None and within and lost.at_ns < within[0].begin_ns:
-        words.insert(0, f"{lost.words}, at {to_ms(lost.at_ns)}")
+    told = [(one.begin_ns, one.words) for one in within[:2]]
     if len(within) > 2:
-        words.append(f"and {len(within) - 2} more times")
+        told.append((within[2].begin_ns, f"and {len(within) - 2} more times"))
+    known = [one.words for one in within[:2]]
     ready_ns = max([stall.begin_ns, *(one.end_ns for one in within)])
     rows = history.slice(history.at(stall.begin_ns), history.at(stall.end_ns))
 
@@ -180,22 +182,76 @@ def in_short(history: History, stall: Stall, lost: FirstLoss | None) -> str:
     wakes = [row for row in rows if row.event == "wake" and row.detail in TIMERS]
     wake = max((row for row in wakes if row.time_ns > ready_ns), key=waited_ns, default=None)
     if wake is not None and waited_ns(wake) > min(long, _LEAST_TIMER_NS):
-        if lost is not None and not words:
-            words.append(lost.words)
         text = f"the sender waited {number(waited_ns(wake) / 1e9)} s for {TIMERS[wake.detail]}"
-        words.append(f"then {text}" if words else text)
-        words[-1] += why_long(history, wake.since_ns or 0, round(wake.value * 1e9), words)
+        text += why_long(history, wake.since_ns or 0, round(wake.value * 1e9), known)
+        told.append((wake.time_ns - waited_ns(wake), f"{_THEN}{text}"))
     waiting = still_waiting(history, stall)
     silent_ns = 0 if waiting is None else stall.end_ns - max(waiting.since_ns, ready_ns)
     if waiting is not None and silent_ns > long:
-        if lost is not None and not words:
-            words.append(lost.words)
-        text = f"nothing was sent for {number(silent_ns / 1e9)} s, until the run ended"
-        words.append(f"{'then ' if words else ''}{text}: {waiting.text}")
-        words[-1] += why_long(history, waiting.set_ns, waiting.rto_ns, words)
-    if not words and (late := _late_copy(history, stall)):
-        words = [*([f"{lost.words}, at {to_ms(lost.at_ns)}"] if lost is not None else []), late]
-    return "; ".join(words)
+        text = f"nothing was sent for {number(silent_ns / 1e9)} s, until the run ended: "
+        text += waiting.text + why_long(history, waiting.set_ns, waiting.rto_ns, known)
+        told.append((stall.end_ns - silent_ns, f"{_THEN}{text}"))
+    late = "" if told else _late_copy(history, stall)
+    # One that is sent after the last wait is what ended that.
+    before_ns = ready_ns if told else stall.end_ns
+    copies = _copies_words(history, stall, within, 0 if late else before_ns)
+    if late:
+        told.append((stall.end_ns, late))
+    if lost is not None and (not within or lost.at_ns < within[0].begin_ns):
+        told.append((lost.at_ns, f"{lost.words}, at {to_ms(lost.at_ns)}"))
+        told += copies
+    return "; ".join(text for _, text in sorted(told)).removeprefix(_THEN)
+
+
+#: What begins the words on a wait that follows something else.
+_THEN = "then "
+
+
+def _copies_words(
+    history: History, stall: Stall, within: Sequence[Pause], before_ns: int
+) -> list[tuple[int, str]]:
+    """Return in words when the segment that was waited for was sent again, and which copies were
+    lost, but to a pause `within` the stall; and of the one that ended the stall, if it was sent
+    before an instant, when it arrived.
+    """
+    copies = history.copies(stall.waited, stall.end_ns)
+    came = [one.arrived.time_ns for one in copies if one.arrived is not None]
+    first_ns = min((one for one in came if one <= stall.end_ns), default=None)
+    last = next(
+        (one for one in copies if one.arrived is not None and one.arrived.time_ns == first_ns), None
+    )
+    rows = history.slice(history.at(stall.begin_ns), history.at(stall.end_ns))
+    timeouts_ns = {row.time_ns for row in rows if row.event == "rto"}
+
+    def sent_again(copy: Copy) -> str:
+        after = " after a timeout" if copy.sent.time_ns in timeouts_ns else ""
+        return f"it was sent again at {to_ms(copy.sent.time_ns)}{after}"
+
+    told = []
+    again = [one for one in copies[1:] if last is None or one.sent.index < last.sent.index]
+    lost = [one for one in again if one.dropped is not None and one.dropped.time_ns < stall.end_ns]
+    lost = [one for one in lost if not any(p.begin_ns <= _lost_ns(one) <= p.end_ns for p in within)]
+    for copy in lost[:_MOST_AGAIN]:
+        told.append((copy.sent.time_ns, f"{sent_again(copy)}, and lost again"))
+    if len(lost) > _MOST_AGAIN:
+        more = len(lost) - _MOST_AGAIN
+        told.append((lost[_MOST_AGAIN].sent.time_ns, f"so were {more} more copies of it"))
+    ended = last or (copies[-1] if copies[1:] and copies[-1] not in lost else None)
+    if ended is None or ended is copies[0] or ended.sent.time_ns >= before_ns:
+        return told
+    sent_ns = ended.sent.time_ns
+    if last is None or first_ns is None:
+        text = f"{sent_again(ended)}, and had not arrived when the run ended"
+        return [*told, (sent_ns, text)]
+    came_at = f"arrived at {to_ms(first_ns)}"
+    if any(sent_ns < one.begin_ns < first_ns for one in within):
+        held = first_ns, f"it was held by that, and {came_at}"
+        return [*told, (sent_ns, sent_again(ended)), held]
+    return [*told, (sent_ns, f"{sent_again(ended)}, and {came_at}")]
+
+
+def _lost_ns(copy: Copy) -> int:
+    return copy.sent.time_ns if copy.dropped is None else copy.dropped.time_ns
 
 
 def _late_copy(history: History, stall: Stall) -> str:
