@@ -9,7 +9,7 @@ from typing import Any, ClassVar, cast
 import pytest
 
 import midflight
-from midflight import Flow, Link, Scenario
+from midflight import Flow, Handoff, Link, Scenario
 from midflight.cli import main
 from midflight.explain import Explanation, explain, explain_stall
 from midflight.explain.events import History, Stall
@@ -28,7 +28,7 @@ def stall_of(source: str | Path, sets: dict[str, str] | None = None) -> Explanat
 def test_an_outage_that_makes_a_timer_long_is_named() -> None:
     found = stall_of(OUTAGE)
     lost, waited = found.in_short.removeprefix("In short: ").split("; then ")
-    assert lost.endswith("was dropped at the queue of `cell`, which was full")
+    assert lost.endswith("was dropped at the queue of `cell`, which was full, at 10.06 s")
     assert waited.startswith("the sender waited 49.868 s for the timer of its tail loss probe")
     end = "an RTT sample of 24.052 s, taken after `cell` had no rate from 10 s to 34 s."
     assert waited.endswith(end)
@@ -150,3 +150,34 @@ def test_a_window_is_not_said_to_be_full_if_that_is_open() -> None:
     assert Recorded(("ack", "12-12")).said() is None
     assert Recorded(("suspect", "")).said() is None
     assert Recorded(("fast_retransmit", ""), ("rexmit", "")).said() is None
+
+
+def test_what_became_of_each_copy_is_in_the_summary() -> None:
+    """The last one had been sent before an outage, which held it; or copies were lost twice."""
+    columns = {
+        "time_s": [0, 2, 3, 4, 5, 6, 9, 10],
+        "rate_mbps": [40, 25, 12, 5, 1.5, 0, 4, 18],
+        "delay_ms": [22, 26, 30, 40, 60, 60, 45, 35],
+    }
+    links = {"cell": Link(trace={"columns": columns}, queue="200 packets")}
+    held = Scenario(links=links, flows={"a": Flow()}, end="12 s")
+    for scheme, again in (("cubic", 0), ("bbr3", 1)):
+        found = explain_stall(held.plan(sets={"flows.a.scheme": scheme}))
+        assert found is not None
+        words = found.in_short.removeprefix("In short: ").split("; ")
+        assert "was dropped at the queue of `cell`, which was full, at " in words[0]
+        assert "`cell` had no rate from 6 s to 9 s" in words
+        assert sum(one.endswith(", and lost again") for one in words) >= again
+        assert ", and arrived at 9." in words[-1]
+    links = {
+        "lte": Link(rate="20 Mbit/s", delay="30 ms", queue="100 packets"),
+        "egprs": Link(rate="200 kbit/s", delay="300 ms", queue="50 packets"),
+    }
+    move = [Handoff(at="0.7 s", to="egprs")]
+    flows = {"a": Flow(size="2 MB", scheme="sack")}
+    found = explain_stall(Scenario(links=links, flows=flows, handoffs=move, end="30 s").plan())
+    assert found is not None
+    assert found.in_short.endswith(
+        "; it was sent again at 26.184 s, and lost again; it was sent "
+        "again at 29.82 s, and had not arrived when the run ended."
+    )
