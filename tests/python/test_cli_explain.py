@@ -301,3 +301,20 @@ def test_the_time_in_which_bbr_measures_the_round_trip_is_named(
     assert "the end of BBR's ProbeRTT, which began at" in over.steps[0].text
     # No other controller has it.
     assert not probes_of_rtt(Scenario.read(str(file)).plan().setup(0), "download")
+
+
+def test_a_pace_below_the_rate_of_a_link_is_what_limits_bbr(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    times = range(20)
+    rates = [40, 38, 25, 12, 5, 1.5, 0, 0, 0, 4, 18, 30, 45, 50, 8, 6, 0, 20, 35, 40]
+    delays = [22, 23, 26, 30, 40, 60, 60, 60, 60, 45, 35, 28, 24, 22, 35, 38, 38, 30, 25, 22]
+    lines = [f"{a},{b},{c}" for a, b, c in zip(times, rates, delays, strict=True)]
+    (tmp_path / "drive.csv").write_text("\n".join(["time_s,rate_mbps,delay_ms", *lines]) + "\n")
+    file = tmp_path / "rec.toml"
+    link = 'links.cell = { trace = "drive.csv", queue = "200 packets" }'
+    file.write_text(f'end = "20 s"\n{link}\nflows.download.scheme = "bbr3"\n')
+    assert main(["explain", str(file), "--at", "19.5s"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("The sender's pace was the limit, ")
+    assert "from BBR's estimate of the bandwidth" in out

@@ -56,7 +56,7 @@ def test_the_summary_of_a_report_has_the_stall_and_the_recovery(train: str) -> N
     sack, bbr = summary.split("<li>")[1:3]
     assert "The longest stall lasted 8.823 s, from 12.565 s to 21.389 s: " in sack
     assert re.search(
-        r"After the outage of .* used 80% of the link's rate within at most 1 s \(means",
+        r"After the outage of .* used 80% of the link's rate within at most 1 s\. ",
         prose(sack),
     )
     assert "The longest stall lasted 27.688 s, from 12.312 s to the end of the run: " in bbr

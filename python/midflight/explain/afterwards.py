@@ -11,7 +11,7 @@ import numpy as np
 from midflight.explain.limits import LEAST_FLIGHT, LEAST_WAIT_NS, Samples
 from midflight.explain.path import NS_PER_S, PathSamples
 from midflight.explain.use_of_link import FULL, Span
-from midflight.explain.words import link_text, to_ms
+from midflight.explain.words import link_text, short_time, to_ms
 
 if TYPE_CHECKING:
     from midflight.explain.arrivals import RunEvents
@@ -85,7 +85,7 @@ def _limit(run: RunEvents, path: PathSamples, flow: str, span: Span) -> str:
         if came >= FULL * could:
             within = (path.time_ns >= begin) & (path.time_ns <= end) & np.isfinite(path.wait_ns)
             wait = float(np.mean(path.wait_ns[within])) if within.any() else 0.0
-            queue = f", with a queue of {wait / 1e6:.3g} ms" if wait >= LEAST_WAIT_NS else ""
+            queue = f", with a queue of {short_time(wait)}" if wait >= LEAST_WAIT_NS else ""
             return f"the rate of {links} was the limit ({rate:.3g} Mbit/s{queue})"
         of_link = f"; {came / could:.0%} of what {links} could carry was used"
     if not len(time) or not np.isfinite(cwnd).all():
@@ -94,7 +94,7 @@ def _limit(run: RunEvents, path: PathSamples, flow: str, span: Span) -> str:
     is_in_use = np.mean(flight) >= LEAST_FLIGHT * np.mean(cwnd)
     # The smoothed round trip may still have the path before.
     own = events.trips_of(begin, end)
-    trips = f", in round trips of {float(np.median(own)) / 1e6:.3g} ms" if len(own) else ""
+    trips = f", in round trips of {short_time(float(np.median(own)))}" if len(own) else ""
     if len(again) >= _LEAST_AGAIN and int(again[-1]) - begin >= _MOST_AGAIN * length:
         return (
             f"the recovery of losses was the limit: {len(again):,} segments were sent again until "

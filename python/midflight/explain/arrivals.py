@@ -29,7 +29,7 @@ class FlowEvents(NamedTuple):
     """The events of a flow: when its segments arrived, which, over which last link, when these
     copies were sent, and their bits on the wire, with headers; timeouts and retransmissions; when
     new segments were sent, and which; when packets of data were lost, by cause; when the sender
-    took samples of the round trip, and these; and whether it paced them.
+    took samples of the round trip, and these; and when it changed its pace, and to what.
     """
 
     arrived_ns: Integers
@@ -45,7 +45,22 @@ class FlowEvents(NamedTuple):
     has_paths: bool
     sampled_ns: Integers
     trips_ns: NDArray[np.float64]
-    is_paced: bool = False
+    paced_ns: Integers
+    paces_bps: NDArray[np.float64]
+
+    @property
+    def is_paced(self) -> bool:
+        """Whether the sender paced them."""
+        return bool((self.paces_bps > 0).any())
+
+    def pace_bps(self, begin_ns: int, end_ns: int) -> float:
+        """Its mean pace between two instants; nan if that is not known."""
+        place = int(np.searchsorted(self.paced_ns, begin_ns, "right")) - 1
+        if place < 0 or end_ns <= begin_ns:
+            return float("nan")
+        last = int(np.searchsorted(self.paced_ns, end_ns, "left"))
+        edges = np.clip([*self.paced_ns[place:last], end_ns], begin_ns, end_ns)
+        return float(np.sum(np.diff(edges) * self.paces_bps[place:last]) / (end_ns - begin_ns))
 
     def bits_of(self, passing: Passing) -> float:
         """What arrived of that which passed the link in use, with headers."""
@@ -158,5 +173,6 @@ def _events(setup: Setup, flow: str) -> FlowEvents:
         bool(np.isin(events, _PATHS).any()),
         time[events == "rtt_sample"],
         NS_PER_S * np.asarray(trace.numpy("value"), np.float64)[events == "rtt_sample"],
-        bool((np.asarray(trace.numpy("value"), np.float64)[events == "pacing_rate"] > 0).any()),
+        time[events == "pacing_rate"],
+        np.asarray(trace.numpy("value"), np.float64)[events == "pacing_rate"],
     )

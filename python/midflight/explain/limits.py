@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from midflight.explain.bbr import is_bbr, probes_of_rtt
 from midflight.explain.path import NS_PER_S, PathSamples, Values
-from midflight.explain.use_of_link import FULL, Span, length_of, times_words, uses_of_link
-from midflight.explain.words import link_text, to_ms
+from midflight.explain.use_of_link import (
+    FULL,
+    Span,
+    length_of,
+    times_words,
+    uses_of_link,
+)
+from midflight.explain.words import link_text, short_time, to_ms
 
 if TYPE_CHECKING:
     from midflight.explain.arrivals import FlowEvents, RunEvents
@@ -300,13 +307,15 @@ def _limit(of: Flowing, spans: Sequence[Span]) -> Limit | None:
     rate = 8 * info["payload_bytes"] * np.mean(cwnd) / np.mean(trips) * NS_PER_S
     arrived = sum(events.bits_of(path.arriving(*one)) for one in flowing)
     goodput = arrived / length_of(flowing) * NS_PER_S
-    if abs(rate / goodput - 1) > _NEAR or np.mean(flight) < LEAST_FLIGHT * np.mean(cwnd):
+    came = f"{goodput / 1e6:.3g} Mbit/s arrived, with headers, while {of_link}"
+    if np.mean(flight) < LEAST_FLIGHT * np.mean(cwnd):
+        return _of_pace(of, flowing, goodput, came)
+    if abs(rate / goodput - 1) > _NEAR:
         return None
     when = f" from {to_ms(since)} on" if since - begin > _MOST_STILL * (end - begin) / 2 else ""
     window = (
         f"{np.mean(cwnd):.3g} segments on average{when}, with a round trip of "
-        f"{np.mean(trips) / 1e6:.3g} ms; {goodput / 1e6:.3g} Mbit/s arrived, with headers, while "
-        f"{of_link}"
+        f"{short_time(float(np.mean(trips)))}; {came}"
     )
     is_radio = lost["radio"] >= max(_LEAST_LOST, _MOST_LOST * sum(lost.values()))
     if is_radio and sent:
@@ -319,6 +328,28 @@ def _limit(of: Flowing, spans: Sequence[Span]) -> Limit | None:
         )
     said = f"the congestion window was the limit: {window}"
     return Limit("", "; ".join(filter(None, (said, _losses(lost)))), is_long=True)
+
+
+def _of_pace(of: Flowing, spans: Sequence[Span], goodput: float, came: str) -> Limit | None:
+    """Return that the pace of a sender was the limit in some times, in which its window was not;
+    None if it was not near to what arrived, or is not known.
+    """
+    run, flow = of.run, of.flow
+    if not _is_paced(run, flow):
+        return None
+    events = run.of(flow)
+    paced = (events.pace_bps(*one) * (one[1] - one[0]) for one in spans)
+    pace = sum(paced) / length_of(spans)
+    # Also if it is not known.
+    if not abs(goodput / pace - 1) <= _NEAR:
+        return None
+    said = f"the sender's pace was the limit, {pace / 1e6:.3g} Mbit/s on average"
+    if is_bbr(run.flows[flow]["scheme"]):
+        said += ", from BBR's estimate of the bandwidth"
+    probes = probes_of_rtt(run.setup, flow)
+    for one in (p for p in probes if any(b < p.end_ns and p.begin_ns < e for b, e in spans)):
+        said += f"; it was in ProbeRTT from {to_ms(one.begin_ns)} to {to_ms(one.end_ns)}"
+    return Limit("", f"{said}; {came}", is_long=True)
 
 
 class Held(NamedTuple):
@@ -583,7 +614,7 @@ def _queue(path: PathSamples, spans: Sequence[Span], rate_bps: float) -> str:
     bits = float(np.mean((path.wait_ns * path.rate_bps)[within])) / NS_PER_S
     mean_ms = bits / rate_bps * 1e3
     count = f"{packets:,.0f}" if packets >= 1000 else f"{packets:.3g}"
-    said = f"its queue had {count} packets on average, which is {mean_ms:.3g} ms at "
+    said = f"its queue had {count} packets on average, which is {short_time(1e6 * mean_ms)} at "
     if abs(wait / 1e6 / mean_ms - 1) < _LIKE:
         return f"{said}the link's rate"
     return (

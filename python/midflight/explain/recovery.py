@@ -283,8 +283,10 @@ def _regained(event: _Event, until: int | None, one: Recovering) -> _Again | Non
         words = f"used at most {found.most:.0%} of the link's rate until {end}"
         return _Again(None, last, words, "", several, means, len(moving) > 1)
     within = round(found.after_ns + found.over_ns)
-    # Of the first mean it is only known how long that is.
-    several = f"within {'' if found.after_ns else 'at most '}{_two_digits(within)}"
+    several = f"within {_two_digits(within)}"
+    if not found.after_ns:
+        # Of the first mean it is only known how long that is.
+        several, means = f"within at most {_two_digits(within)}", ""
     words = f"used {USED:.0%} of the link's rate {several}"
     return _Again(within, last, words, f" {event.since}", several, means, len(moving) > 1)
 

@@ -26,6 +26,7 @@ __all__ = [
     "path_change_text",
     "row_text",
     "seconds_text",
+    "short_time",
     "to_ms",
     "when",
 ]
@@ -56,6 +57,11 @@ def are_same_times(first_ns: float, last_ns: float) -> bool:
     of the longer one, or by no more than one in the last digit that sentences give.
     """
     return last_ns - first_ns < max(SAME * last_ns, 1.5e6)
+
+
+def short_time(time_ns: float) -> str:
+    """Return a round trip or a wait to three digits, in milliseconds, or in seconds from 1 s on."""
+    return f"{time_ns / 1e9:.3g} s" if time_ns >= 999.5e6 else f"{time_ns / 1e6:.3g} ms"
 
 
 def number(value: float) -> str:
