@@ -309,8 +309,13 @@ def test_a_pace_below_the_rate_of_a_link_is_what_limits_bbr(
     times = range(20)
     rates = [40, 38, 25, 12, 5, 1.5, 0, 0, 0, 4, 18, 30, 45, 50, 8, 6, 0, 20, 35, 40]
     delays = [22, 23, 26, 30, 40, 60, 60, 60, 60, 45, 35, 28, 24, 22, 35, 38, 38, 30, 25, 22]
-    lines = [f"{a},{b},{c}" for a, b, c in zip(times, rates, delays, strict=True)]
-    (tmp_path / "drive.csv").write_text("\n".join(["time_s,rate_mbps,delay_ms", *lines]) + "\n")
+    up_rates = [12, 11, 10, 8, 4, 1, 0, 0, 0, 2, 6, 8, 10, 12, 4, 3, 0, 5, 8, 10]
+    columns = zip(times, rates, delays, up_rates, strict=True)
+    lines = [
+        "time_s,rate_mbps,delay_ms,up_rate_mbps",
+        *(",".join(map(str, one)) for one in columns),
+    ]
+    (tmp_path / "drive.csv").write_text("\n".join(lines) + "\n")
     file = tmp_path / "rec.toml"
     link = 'links.cell = { trace = "drive.csv", queue = "200 packets" }'
     file.write_text(f'end = "20 s"\n{link}\nflows.download.scheme = "bbr3"\n')
