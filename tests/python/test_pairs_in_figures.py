@@ -101,7 +101,7 @@ def test_places_without_pairs_say_why() -> None:
     said = said_in(interval(compared(lost("160ms") | lost("40ms", gaps=("4s", "6s")))))
     why = "no pairs: \N{MULTIPLICATION SIGN} (sack or the other one did not finish)"
     # Which lines and places these are is seen from the marks.
-    assert f"; {why}; markers" in said
+    assert f"; {why}; lines a little aside" in said
     assert "no pairs" not in said_in(interval(compared({})))
     # Combinations of flows that were done before the handoff are left out.
     said = said_in(interval(compared(lost("160ms"), early=True)))
