@@ -76,6 +76,14 @@ class Effect:
     #: The axes that these combinations have values of.
     axes: tuple[str, ...] = ()
 
+    @property
+    def is_of_some(self) -> bool:
+        """Whether the change of the mean is of pairs in which both runs have a value, while one of
+        the two has one in more runs than the other, of which the mean says nothing.
+        """
+        mean = self.mean
+        return mean is not None and mean.value_missing != mean.baseline_missing
+
     def harm_at(self, varied: Sequence[str]) -> list[tuple[str, str]]:
         """Where the largest harm is, by those of the axes that have several values."""
         values = () if self.harm is None else self.harm.values
@@ -262,7 +270,7 @@ def effect_cells(
                 *([one.flow] if has_flows else []),
                 shown(one.value) + (" (baseline)" if is_base else ""),
                 *texts,
-                *((NO_CELL, NO_CELL) if is_base else _mean_words(one.mean, size)),
+                *((NO_CELL, NO_CELL) if is_base else _mean_words(one, size)),
                 *([f"{one.finished} of {one.runs}"] if has_runs else []),
                 *([*at_points, *worst] if has_harm else []),
             ]
@@ -276,15 +284,15 @@ def _sized(one: Comparison, size: Size) -> str:
     return f"{size.text(value, signed=True)}" if math.isfinite(value) else NO_CELL
 
 
-def _mean_words(mean: Comparison | None, size: Size) -> tuple[str, str]:
+def _mean_words(one: Effect, size: Size) -> tuple[str, str]:
+    mean, form = one.mean, "({})" if one.is_of_some else "{}"
     if mean is None:
         return NO_CELL, NO_CELL
-    if mean.is_hint or mean.is_same or mean.samples < 2:
-        return _sized(mean, size), NO_CELL
+    of = form.format(_sized(mean, size))
     ends = size.ends(mean)
-    if all(map(math.isinf, ends)):
-        return _sized(mean, size), NO_CELL
-    return _sized(mean, size), " to ".join(size.text(end, signed=True) for end in ends)
+    if mean.is_hint or mean.is_same or mean.samples < 2 or all(map(math.isinf, ends)):
+        return of, NO_CELL
+    return of, form.format(" to ".join(size.text(end, signed=True) for end in ends))
 
 
 def _sides(summary: Summary) -> tuple[str, ...]:
@@ -309,10 +317,14 @@ def effect_notes(summary: Summary) -> list[str]:
         of_mean.append(
             "over all combinations together, which may be clear where single ones are open"
         )
-    if any(one.mean is not None and one.mean.left_out for one in every):
+    some = [one.mean for one in every if one.mean is not None and not one.is_of_some]
+    if any(one.left_out for one in some):
         of_mean.append("of the pairs in which both runs have a value")
     if of_mean:
         notes.append(f"mean change: {', '.join(of_mean)}")
+    if any(one.is_of_some for one in every):
+        both = "both finished" if summary.metric.endswith("_ns") else "both have a value"
+        notes.append(f"( ): only of the pairs in which {both}")
     harms = [one.harm for one in every if one.harm is not None]
     if harms:
         notes.append("worst: the largest clear change")

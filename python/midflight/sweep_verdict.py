@@ -57,6 +57,9 @@ class First(NamedTuple):
     #: many of all its runs did.
     median: float = math.nan
     finished: tuple[int, int] = (0, 0)
+    #: How many runs of each value its mean is of, and of how many: not of those in which the flow
+    #: was done before the handoff with any value.
+    base: tuple[int, int] = (0, 0)
 
     @property
     def is_clear(self) -> bool:
@@ -96,6 +99,7 @@ def best_lines(summary: Summary, *, whole: bool = False) -> Iterator[str]:
         if few and any(one.done for one in ended):
             each = (one._replace(value=shown_value(one.value)).ended_words() for one in ended)
             said = f"{said}; {summary.end_word} {', '.join(each)}"
+        said += _base_words(summary, found)
         if several_flows:
             said = f"For {flow}: {said}"
         elif not is_name:
@@ -274,7 +278,8 @@ def _first(
     mine = of[value]
     runs = len(mine.counted)
     median, finished = mine.quartiles().median, (runs - mine.missing(), runs)
-    return First(best, near, others, point, "" if best else why, has_mean, median, finished)
+    base = (runs, len(mine.runs))
+    return First(best, near, others, point, "" if best else why, has_mean, median, finished, base)
 
 
 def _alike(groups: Sequence[Group]) -> Sequence[Group]:
@@ -286,6 +291,25 @@ def _alike(groups: Sequence[Group]) -> Sequence[Group]:
         return groups
     found = [replace(one, early=early & {*one.runs}) for one in groups]
     return found if all(one.counted for one in found) else groups
+
+
+def _base_words(summary: Summary, found: Sequence[First]) -> str:
+    """Of which runs the means are that a verdict names, where that is not all of them."""
+    from midflight.plot.common.names import plural_name
+
+    named = [one.base for one in found if one.best and one.near]
+    bases = [one for one in named if one[0] < one[1]]
+    if not bases:
+        return ""
+    axes = [key for key, values in summary.asked.axes.items() if len(values) > 1]
+    pooled = [key for key in axes if key not in summary.by]
+    (least, every), (most, _) = min(bases), max(bases)
+    counts = f"{least}" if least == most else f"{least} to {most}"
+    is_each = len(pooled) == 1 and len(summary.asked.axes[pooled[0]]) == every
+    what = plural_name(pooled[0]) if is_each else "runs"
+    of = "the means are" if len(bases) == len(named) else f"{len(bases)} of the means are"
+    where = f"{'at' if is_each else 'in'} which no flow was {summary.early_words}"
+    return f"; {of} of the {counts} of {every} {what} {where}"
 
 
 def pooled_words(summary: Summary) -> str:

@@ -129,6 +129,26 @@ def test_runs_that_do_not_finish_are_given_for_each_value_and_are_harm() -> None
     assert "unfinished: sack finished there more often" in effect_notes(made)
 
 
+def test_a_mean_change_of_some_pairs_is_in_brackets_and_says_so() -> None:
+    """Where one of both finishes more often, what it is of is not what is compared."""
+    lost = {("1s", "1s"): [10.0, 10.1, 10.2, *[NONE] * 3]}
+    whole = {("1s", "1s"): [8.0, 8.1, 8.3, 7.9, 8.0, 8.1]}
+    note = "( ): only of the pairs in which both finished"
+    for made, is_of_some in (
+        (summary_of({"sack": lost, "a": whole}), True),
+        (summary_of({"sack": lost, "a": {("1s", "1s"): [8.0, 8.1, 8.3, *[NONE] * 3]}}), False),
+    ):
+        head, _, line = effect_cells(made)
+        shown = dict(zip(head, line, strict=True))
+        cells = [shown["mean change (%)"], shown["95 % interval"]]
+        assert [one.startswith("(") and one.endswith(")") for one in cells] == [is_of_some] * 2
+        notes = effect_notes(made)
+        assert (note in notes) == is_of_some
+        assert any("of the pairs in which both runs have a value" in one for one in notes) != (
+            is_of_some
+        )
+
+
 def test_of_a_metric_that_is_not_better_one_way_nothing_is_harm() -> None:
     made = summary_of({"sack": at_two(10, 10), "a": at_two(4, 12)}, "rexmits")
     assert [one.harm for one in made.effects] == [None, None]

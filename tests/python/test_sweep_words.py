@@ -558,6 +558,20 @@ def test_values_with_only_early_flows_are_no_results() -> None:
     assert [*best_lines(made_of(values, early=("a", "b")))] == []
 
 
+def test_a_mean_that_is_of_some_runs_says_of_which() -> None:
+    values = {"sack": {"1s": near(10)}, "a": {"1s": near(5)}, "b": {"1s": [5.2, 4.7, 5.1, 4.9]}}
+    made = made_of(values, by=(SCHEME,))
+    (alone,) = best_lines(made)
+    assert "means" not in alone
+    of_a = next(one for one in made.grouped if one.values == ("a",))
+    of_a.early = {next(iter(of_a.runs))}
+    made.compared = compare(made.grouped, made.by, SCHEME, [*SCHEMES, "b"])
+    (said,) = best_lines(made)
+    assert " cannot be told apart from " in said
+    words = "; the means are of the 3 of 4 runs in which no flow was done before the handoff"
+    assert said.endswith(words)
+
+
 def test_without_a_pair_as_flows_are_early_it_is_said_so() -> None:
     def said(other: float, phase: int | None = None) -> str:
         values = {"sack": {"1s": near(5)}, "a": {"1s": near(1)}, "b": {"1s": [other] * 4}}
