@@ -190,8 +190,9 @@ def _results(sweep: Sweep, folder: Path) -> str:
         cells: Sequence[Sequence[str]] = summary.comparison_lines(unit, most=_MOST_LINES)
     else:
         head = f"Quartiles and 95th percentile of {words}{summary.over()}"
-        cells = summary.quartile_cells(unit)
-    left_out = summary.left_out_words(_MOST_LINES) if summary.compared else ""
+        cells = summary.quartile_cells(unit, _MOST_LINES)
+    words_of = summary.left_out_words if summary.compared else summary.left_out_groups
+    left_out = words_of(_MOST_LINES)
     effects: tuple[str, Sequence[Sequence[str]], str] | None = summary.effect_table()
     head, figures, best = " ".join(head.split()), [], []
     try:
@@ -212,9 +213,7 @@ def _results(sweep: Sweep, folder: Path) -> str:
                 effects = effects[0], shown_effects(summary), labelled(effects[2])
     parts = [_text(one) for one in (summary.unfinished(), head) if one]
     all_in = f"the report (midflight report {shlex.quote(str(folder))})"
-    if not summary.compared:
-        table = _table(cells, len(summary.grouped), all_in)
-    elif not summary.has_pairs:
+    if summary.compared and not summary.has_pairs:
         table = ""
     else:
         more = _text(f"{left_out}; {all_in} has all") if left_out else ""

@@ -149,7 +149,7 @@ def sweep_report_html(
                 replaced=_axis_words([key for key in asked.axes if key != SEED]),
                 measured=words,
                 over=summary.over(),
-                quartiles=headed(summary.quartile_cells(unit, summary.grouped[:_MOST_ROWS])),
+                quartiles=headed(summary.quartile_cells(unit, _MOST_ROWS)),
                 quartiles_of=len(summary.grouped),
                 longest=is_time(summary.metric) and any(one.missing() for one in summary.grouped),
                 notes=summary.unmet_notes(),

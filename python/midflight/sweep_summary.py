@@ -7,7 +7,6 @@ import io
 import json
 import math
 import textwrap
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from decimal import Decimal
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from midflight.flow_tables import is_whole_flow, tables_of
-from midflight.listing import joined
+from midflight.listing import first_and_last, joined
 from midflight.meant import did_you_mean
 from midflight.refusal import refusal
 from midflight.run_tables import align, counted, csv_row, fitted
@@ -302,13 +301,12 @@ class Summary:
             f"{counted(self.asked.cells, 'cell')} in {folder}: {', '.join(files)}",
             f"Quartiles and 95th percentile of {words}" + self.over(),
             "",
-            align(first_and_last(self.quartile_cells(unit, self.grouped))),
+            align(self.quartile_cells(unit, MOST_PRINTED)),
         ]
-        if _are_many(len(self.grouped), MOST_PRINTED):
+        if left_out := self.left_out_groups(MOST_PRINTED):
             keys = [key for key in self.others if len(self.asked.axes[key]) > 1]
-            fewer = f"; --by {keys[0]} lists fewer" if len(keys) > 1 else ""
-            left_out = len(self.grouped) - MOST_PRINTED
-            lines.append(f"{left_out} lines are left out; --json prints all{fewer}.")
+            fewer = f", and --by {keys[0]} lists fewer" if len(keys) > 1 else ""
+            lines.append(f"{left_out}; --json prints all{fewer}.")
         lines += self.unmet_notes()
         if text := self.unfinished():
             lines += ["", textwrap.fill(text, WIDTH)]
@@ -530,33 +528,27 @@ class Summary:
         return lines
 
     def shown(self, most: int = MOST_LINES) -> list[Comparison | None]:
-        """Return the comparisons that are listed: if there are too many, the first and the last of
-        each value of a flow, as many of each, and between them None.
+        """Return the comparisons that are listed, with None where some are left out: if there are
+        too many, the first and the last of each value of a flow.
         """
-        if not _are_many(len(self.compared), most):
-            return [*self.compared]
-        counts = Counter((one.flow, one.value) for one in self.compared)
-        each = max(2, most // len(counts))
-        seen: Counter[tuple[str, str]] = Counter()
-        found: list[Comparison | None] = []
-        left_out: list[Comparison] = []
+        keys = [(one.flow, one.value) for one in self.compared]
+        return first_and_last(self.compared, keys, most)
 
-        def close() -> None:
-            # Dots in the place of a single line save no room.
-            found.extend(left_out if len(left_out) < 2 else [None])
-            left_out.clear()
+    def shown_groups(self, most: int = MOST_LINES) -> list[Group | None]:
+        """Return the groups that are listed, likewise: those of each compared value of a flow, or,
+        if nothing is compared, of each value of the axis of schemes.
+        """
+        from midflight.plot.common.line_looks import is_of_schemes
 
-        for one in self.compared:
-            key = one.flow, one.value
-            place = seen[key]
-            seen[key] += 1
-            if place < each - each // 2 or place >= counts[key] - each // 2:
-                close()
-                found.append(one)
-            else:
-                left_out.append(one)
-        close()
-        return found
+        named = [key for key in self.by if key == self.asked.compare or is_of_schemes(key)]
+        places = [self.by.index(key) for key in (self.asked.compare, *named) if key in self.by][:1]
+        keys = [(one.flow, *(one.values[place] for place in places)) for one in self.grouped]
+        return first_and_last(self.grouped, keys, most)
+
+    def left_out_groups(self, most: int = MOST_LINES) -> str:
+        """Return how many groups are not listed; "" if all are."""
+        shown = sum(one is not None for one in self.shown_groups(most))
+        return _left_out(len(self.grouped) - shown, len(self.grouped))
 
     def left_out_words(self, most: int = MOST_LINES) -> str:
         """Return how many comparisons are not listed, and, if one other axis varies, which; "" if
@@ -579,7 +571,7 @@ class Summary:
             if all(one == some for one in more):
                 ends = some[0] if len(some) == 1 else f"{some[0]} to {some[-1]}"
                 where = f" ({short_name(self.others[varied[0]])}: {ends})"
-        return f'{len(left)} of {len(self.compared)} lines are left out where "..." is{where}'
+        return _left_out(len(left), len(self.compared)) + where
 
     def comparison_foot(self, most: int = MOST_LINES) -> list[str]:
         """Return which lines and pairs were left out, and why a comparison has no numbers."""
@@ -649,18 +641,22 @@ class Summary:
             return ", over all handoff instants and runs."
         return ", over all values of the other axes and runs."
 
-    def quartile_cells(self, unit: float, groups: Sequence[Group] | None = None) -> list[list[str]]:
-        """Return a head and a line for each group, by default for the first of many."""
+    def quartile_cells(self, unit: float, most: int = MOST_LINES) -> list[list[str]]:
+        """Return a head and a line for each group, at `most` so many with dots where some are left
+        out (`shown_groups`).
+        """
         head = ["flow", *self.by, "runs", "q1", "median", "q3", "p95", "missing"]
         lines = [
-            [
+            ["..."] * len(head)
+            if one is None
+            else [
                 one.flow,
                 *one.values,
                 str(len(one.counted)),
                 *(number(value / unit) for value in (*one.quartiles(), one.tails().p95)),
                 str(one.missing()),
             ]
-            for one in (self.grouped[:MOST_LINES] if groups is None else groups)
+            for one in self.shown_groups(most)
         ]
         return [head, *lines]
 
@@ -738,18 +734,9 @@ def check_has_measure(metric: str | None, asked: Sweep, option: str = "") -> Non
         )
 
 
-def _are_many(count: int, most: int) -> bool:
-    """Whether so many lines are too many for a table: to leave out a few saves no room."""
-    return count > most + most // 2
-
-
-def first_and_last(cells: Sequence[Sequence[str]]) -> list[Sequence[str]]:
-    """Return a table with the first and the last of many lines, and dots between them."""
-    head, *lines = cells
-    if not _are_many(len(lines), MOST_PRINTED):
-        return [head, *lines]
-    some = MOST_PRINTED // 2
-    return [head, *lines[:some], ["..."] * len(head), *lines[-some:]]
+def _left_out(count: int, every: int) -> str:
+    """In words how many of all lines are left out; "" if none are."""
+    return f'{count} of {every} lines are left out where "..." is' if count else ""
 
 
 def finite(value: Any) -> Any:

@@ -72,11 +72,11 @@ def test_every_value_of_a_long_comparison_is_listed(
     assert [one.split()[1] for one in table if one.startswith("download")] == 2 * ends
     words = '56 of 80 lines are left out where "..." is (queue of cell: 26 packets to 53 packets)'
     assert f"{words}; comparison.csv has all, and --by AXES lists fewer." in " ".join(said.split())
-    # Of the quartiles the first and the last ones are there.
+    # So it is with the quartiles.
     table = said.split("Against sack")[0].splitlines()
     listed = [one.split()[1] for one in table if one.startswith("download")]
-    assert listed == ["sack"] * 12 + ["enhanced"] * 12
-    assert "96 lines are left out; --json prints all" in said
+    assert listed == ["sack"] * 8 + ["freeze"] * 8 + ["enhanced"] * 8
+    assert '96 of 120 lines are left out where "..." is; --json prints all' in said
     # The advice is a command that works.
     assert "--by flows.download.scheme takes the queues of cell as pairs" in " ".join(said.split())
     assert main(["report", str(out), "--by", "flows.download.scheme", "--out", str(page)]) == 0
@@ -141,6 +141,19 @@ def test_a_single_line_is_not_left_out() -> None:
     made = made_summary(schemes, {"links.l.delay": ["1ms", "2ms", "3ms"]})
     assert made.shown(24) == made.compared
     assert not made.left_out_words(24)
+
+
+def test_quartiles_of_each_scheme_are_listed() -> None:
+    """Of many lines of a few schemes the first and the last ones of each."""
+    delays = [f"{one}ms" for one in range(1, 31)]
+    made = made_summary(["sack", "vho", "enhanced"], {"links.l.delay": delays})
+    head, *lines = made.quartile_cells(1e9, 24)
+    for scheme in ("sack", "vho", "enhanced"):
+        listed = [line[2] for line in lines if line[1] == scheme]
+        assert listed == [*delays[:4], *delays[-4:]]
+    assert lines.count(["..."] * len(head)) == 3
+    assert made.left_out_groups(24) == '66 of 90 lines are left out where "..." is'
+    assert not made.left_out_groups(90)
 
 
 def made_rows(runs: int, seeds: str, value: Any) -> list[dict[str, str]]:
