@@ -218,7 +218,10 @@ def test_times_after_a_handoff_are_those_that_the_sweep_has(
     [
         (["--x", "value", "--y", "ratio", "--by", "a.b"], 'there is no column "a.b"'),
         (["--kind", "median"], "give --x and --y, such as --x value --y ratio"),
-        (["--kind", "heatmap"], f"over value (the values of {SCHEME}): give --x and --y, two of"),
+        (
+            ["--kind", "heatmap", "--by", "value"],
+            f"over value (the values of {SCHEME}): give --x and --y, two of",
+        ),
     ],
 )
 def test_errors_name_the_columns_of_a_comparison(
@@ -227,6 +230,21 @@ def test_errors_name_the_columns_of_a_comparison(
     file = str(stalls / "comparison-stall_ns.csv")
     assert main(["plot", file, *options, "--out", str(tmp_path / "x.png")]) == 2
     assert words in capsys.readouterr().err
+
+
+def test_a_map_of_changes_has_the_compared_values_and_what_is_pooled(
+    stalls: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A comparison of one change each has no other sides."""
+    words = ["plot", str(stalls), "--kind", "heatmap", "--value", "ratio"]
+    made = []
+    for options in ([], ["--x", AT], ["--y", SCHEME]):
+        table = tmp_path / "x.csv"
+        more = ["--out", str(tmp_path / "x.png"), "--csv", str(table)]
+        assert main([*words, *options, *more]) == 0
+        assert f"--x {AT} --y value --value ratio" in capsys.readouterr().err
+        made.append(table.read_text())
+    assert len({*made}) == 1
 
 
 def test_lines_of_a_comparison_may_be_chosen(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from midflight.cli import main
 from midflight.plot import figure_of, plot_axis, plot_spread
 from midflight.plot.results.spread import spread_of
 from midflight.plot.results.tables import read_columns
-from midflight.plot.results.unfinished import counted_words, unfinished_words
+from midflight.plot.results.unfinished import counted_flows, counted_words, unfinished_words
 from midflight.plot.usual import Shown, usual_shown
 from test_over_time import rows_of
 
@@ -215,6 +215,12 @@ def test_words_of_runs_without_a_value() -> None:
     assert unfinished_words({"": 2}) == "2 runs that did not finish"
     many = {str(place): 1 for place in range(9)}
     assert unfinished_words(many, is_time=False) == "9 runs without a value"
+    some = {"a": 6, "b": 6, "c": 6, "d": 5, "e": 11}
+    assert counted_flows(some, "done early") == (
+        "6 flows each of a, b and c; 5 of d; 11 of e done early"
+    )
+    most = {str(place): place for place in range(1, 8)}
+    assert counted_flows(most, "done early") == "28 flows, 7 of 7, done early"
     assert counted_words({"a": 1}) == "1 run of a that did not finish counts as longest"
     assert counted_words({"a": 0}) == ""
 

@@ -225,9 +225,14 @@ def hatched_side(maps: Sequence[Map], colours: Colours) -> int:
 
 
 def is_dark(colour: Sequence[float]) -> bool:
-    """Whether white letters are easier to read on a colour than black ones."""
-    red, green, blue = colour[:3]
-    return 0.3 * red + 0.6 * green + 0.1 * blue < 0.5
+    """Whether white letters have more contrast with a colour than black ones (WCAG 2)."""
+
+    def linear(part: float) -> float:
+        return part / 12.92 if part <= 0.04045 else float(((part + 0.055) / 1.055) ** 2.4)
+
+    red, green, blue = map(linear, colour[:3])
+    luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    return 1.05 / (luminance + 0.05) > (luminance + 0.05) / 0.05
 
 
 def decimals(values: NDArray[np.float64]) -> int:

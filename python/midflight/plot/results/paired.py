@@ -52,6 +52,7 @@ from midflight.plot.usual import (
     with_flows,
 )
 from midflight.refusal import refusal
+from midflight.sweep_results import SEED
 
 __all__ = [
     "Paired",
@@ -248,6 +249,10 @@ def _compared_again(
     if _VALUE in asked.by:
         # Maps of each value have two other axes.
         best += [one for one in samples_of(file, known) if one not in asked.by]
+    elif is_map and not best and {asked.x, asked.y} <= {None, _VALUE}:
+        # A map of a single change each has one of the axes that it pools.
+        pooled = [one for one in samples_of(file, known) if one not in asked.by]
+        best = sorted(pooled, key=lambda one: one == SEED)[:1]
     if is_map:
         sides = [one for one in (asked.x, asked.y) if one is not None]
         sides += [one for one in best if one not in sides][: 2 - len(sides)]
@@ -646,8 +651,6 @@ def curve_words(samples: Collection[str], curve: str | None) -> str:
     """Return what gives a curve over an axis that a comparison pools, or, of the usual `curve`,
     one change over all of its axis; "" without such an axis.
     """
-    from midflight.sweep_results import SEED
-
     if curve is not None:
         return f"--x {_VALUE} shows one change over all {plural_name(curve)}"
     pooled = [name for name in samples if name != SEED]

@@ -16,9 +16,7 @@ from midflight.meant import did_you_mean
 from midflight.plot.common.band_above import make_room_above
 from midflight.plot.common.coincide import same_widths
 from midflight.plot.common.figure import Dress, check_dress, label_axes, write_figure
-from midflight.plot.common.line_looks import (
-    line_named_by,
-)
+from midflight.plot.common.line_looks import is_of_schemes, line_named_by
 from midflight.plot.common.options import as_names, check_scale
 from midflight.plot.common.place_scale import LINEAR, LOG
 from midflight.plot.common.plain import usual_of_folder
@@ -325,7 +323,9 @@ def spread_of(
             named = [replace(one, name=f"After {after} {one.of[0]}") for one in found.panels]
             found = replace(found, panels=named)
     _unmark_empty(found)
-    words = (found.detail, early_words(columns, found_rows, value, by))
+    # Without lines schemes at places are told apart.
+    named = by or [one for one in (x,) if one is not None and is_of_schemes(one)]
+    words = (found.detail, early_words(columns, found_rows, value, named))
     return replace(
         found,
         detail="; ".join(filter(None, words)),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from midflight.listing import joined
+from midflight.listing import joined, listed
 
 __all__ = ["counted_flows", "counted_words", "unfinished_words"]
 
-#: Lines are named up to this number.
-_MOST_NAMED = 4
+#: Lines are named up to this number, and up to another one if some have the same count.
+_MOST_NAMED, _MOST_ALIKE = 4, 8
 
 
 def unfinished_words(counts: Mapping[str, int], *, is_time: bool = True) -> str:
@@ -25,12 +25,29 @@ def counted_flows(counts: Mapping[str, int], why: str) -> str:
 def _counted(counts: Mapping[str, int], what: str, why: str) -> str:
     lost = {name: count for name, count in counts.items() if count}
     total = sum(lost.values())
-    if not all(lost) or len(lost) > _MOST_NAMED:
+    if not all(lost):
         return f"{_number(total, what)} {why}"
+    if len(lost) > _MOST_NAMED:
+        alike: dict[int, list[str]] = {}
+        for name, count in lost.items():
+            alike.setdefault(count, []).append(name)
+        if len(alike) > _MOST_NAMED or len(lost) > _MOST_ALIKE:
+            most = max(alike)
+            if len(alike) == 1:
+                return f"{_number(total, what)} {why}"
+            of = alike[most][0] if len(alike[most]) == 1 else f"each of {len(alike[most])} lines"
+            return f"{_number(total, what)}, {most} of {of}, {why}"
+        (count, names), *rest = alike.items()
+        parts = [f"{_number(count, what)} {_of_names(names)}"]
+        return f"{listed([*parts, *(f'{n} {_of_names(each)}' for n, each in rest)])} {why}"
     first, *others = lost.items()
     each = [f"{_number(first[1], what)} of {first[0]}"]
     each += [f"{count} of {name}" for name, count in others]
     return f"{joined(each)} {why}"
+
+
+def _of_names(names: Sequence[str]) -> str:
+    return f"each of {joined(names)}" if len(names) > 1 else f"of {names[0]}"
 
 
 def counted_words(counts: Mapping[str, int], *, is_time: bool = True) -> str:
