@@ -175,6 +175,7 @@ impl Observer for Digest {
                 | SenderEvent::Rto(_)
                 | SenderEvent::Smoothed(_)
                 | SenderEvent::PacingRate(_)
+                | SenderEvent::Mode(_)
                 | SenderEvent::DeliveryRate { .. }
                 | SenderEvent::Duplicates(_)
                 | SenderEvent::Woken { .. }

@@ -60,6 +60,8 @@ pub enum SenderEvent<'a> {
     Smoothed(Duration),
     /// The pacing rate has changed, in bits of data per second; reported if [`Log::DETAILED`].
     PacingRate(f64),
+    /// The congestion controller is in this mode from now on; reported if [`Log::DETAILED`].
+    Mode(&'static str),
     /// A sample of the delivery rate at an ACK; reported if [`Log::DETAILED`], for a sender that measures it.
     DeliveryRate {
         /// Bits of data per second.

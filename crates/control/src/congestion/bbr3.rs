@@ -70,6 +70,19 @@ enum State {
 }
 
 impl State {
+    /// As the draft writes it.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Startup => "Startup",
+            Self::Drain => "Drain",
+            Self::Down => "ProbeBW_DOWN",
+            Self::Cruise => "ProbeBW_CRUISE",
+            Self::Refill => "ProbeBW_REFILL",
+            Self::Up => "ProbeBW_UP",
+            Self::ProbeRtt => "ProbeRTT",
+        }
+    }
+
     /// IsInAProbeBWState().
     fn probes_bw(self) -> bool {
         matches!(self, Self::Down | Self::Cruise | Self::Refill | Self::Up)
@@ -647,6 +660,10 @@ impl Congestion for Bbr3 {
                 _ => {}
             }
         }
+    }
+
+    fn mode(&self) -> &'static str {
+        self.state.name()
     }
 
     /// BBRUpdateOffloadBudget() assumes three bursts.

@@ -19,8 +19,11 @@
 //! The kernel draws the first phase of ProbeBW from its random pool. Here it is drawn from a stream of the
 //! run, or given: `bbr_linux_phases`.
 
+mod mode;
+
 use midflight_units::Instant;
 
+use self::mode::Mode;
 use super::draws::Draws;
 use super::linux::control::{LossPhase, Standing, Steer};
 use super::{Congestion, Window};
@@ -75,16 +78,6 @@ const LT_ROUNDS: u8 = 48;
 const EXTRA_ROUNDS: u8 = 5;
 const EXTRA_MICROS: u64 = 100_000;
 const EPOCH_SEGMENTS: u64 = 1 << 20;
-
-/// The sending mode.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Mode {
-    #[default]
-    Startup,
-    Drain,
-    ProbeBw,
-    ProbeRtt,
-}
 
 /// The rate over long intervals, which detects a policer.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -767,6 +760,10 @@ impl Congestion for BbrLinux {
 
     fn least_burst(&self, rate: u64) -> Option<u64> {
         Some(least_burst(rate))
+    }
+
+    fn mode(&self) -> &'static str {
+        self.mode.name()
     }
 
     /// bbr_sndbuf_expand().

@@ -183,6 +183,11 @@ pub trait Congestion {
         None
     }
 
+    /// The mode in which it is, as its specification names it; "" if it has none.
+    fn mode(&self) -> &'static str {
+        ""
+    }
+
     /// How many windows of data the send buffer holds.
     fn buffer_factor(&self) -> u64 {
         2

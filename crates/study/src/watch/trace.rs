@@ -511,6 +511,7 @@ impl Observer for Recorder {
                 SenderEvent::Rto(d) => self.push(now, "rto_value", d.as_secs_f64(), ""),
                 SenderEvent::RttSample(d) => self.push(now, "rtt_sample", d.as_secs_f64(), ""),
                 SenderEvent::PacingRate(rate) => self.push(now, "pacing_rate", *rate, ""),
+                SenderEvent::Mode(mode) => self.push(now, "mode", 0.0, *mode),
                 SenderEvent::DeliveryRate { rate, app_limited } => {
                     let limited = if *app_limited { "app-limited" } else { "" };
                     self.push(now, "delivery_rate", *rate, limited);

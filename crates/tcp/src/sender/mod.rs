@@ -1,5 +1,6 @@
 //! The sender: one flow's state machine, polled by its caller.
 
+mod changes;
 mod core;
 
 use educe::Educe;
@@ -8,12 +9,13 @@ use midflight_control::policy::Policy;
 use midflight_control::{Notice, PathUpdate, SenderView, StartNotice};
 use midflight_units::{Duration, Instant, Seq};
 
+use self::changes::{log_wake, States};
 pub(crate) use self::core::{Challenge, Core, Inside, Path, RecoveryRequest, SlotKind, LEAST_WAIT};
 use crate::config::{SenderConfig, SenderParts};
 use crate::event::{Author, Log, SenderEvent, Wake};
 use crate::recovery::{Joined, Recovery, SizeProbe, Tally};
 use crate::segment::{Ack, AckOption, SackBlocks, Segment};
-use crate::state::{State, Transition, Trigger};
+use crate::state::{State, Trigger};
 
 /// A TCP sender without I/O.
 ///
@@ -96,6 +98,7 @@ impl Sender {
         self.recovery.on_open(&self.core);
         if L::DETAILED {
             log.record(now, SenderEvent::Rto(self.core.path.rto.timeout()));
+            self.log_mode(log);
             // Changes made by a notice before the opening.
             self.log_transition(state, Trigger::Notice, log);
         }
@@ -631,51 +634,6 @@ impl Sender {
 
     /// Reports what `trigger` has changed.
     #[cold]
-    fn log_changes<L: Log>(&mut self, before: &Snapshot, trigger: Trigger, log: &mut L) {
-        let now = Snapshot::of(&self.core);
-        self.log_transition(before.state, trigger, log);
-        let mut tell = |event| log.record(self.core.now, event);
-        if now.duplicates != before.duplicates {
-            tell(SenderEvent::Duplicates(now.duplicates));
-        }
-        if let Some(srtt) = now.srtt.filter(|_| now.srtt != before.srtt) {
-            tell(SenderEvent::Smoothed(srtt));
-        }
-        if now.rto != before.rto {
-            tell(SenderEvent::Rto(now.rto));
-        }
-        if let Some(rate) = now
-            .pacing_rate
-            .filter(|_| now.pacing_rate != before.pacing_rate)
-        {
-            tell(SenderEvent::PacingRate(rate));
-        }
-        let is_ack = matches!(trigger, Trigger::NewAck | Trigger::Duplicate);
-        if let Some((rate, app_limited)) = self.core.delivery_rate().filter(|_| is_ack) {
-            tell(SenderEvent::DeliveryRate { rate, app_limited });
-        }
-    }
-
-    fn log_transition<L: Log>(&mut self, from: State, trigger: Trigger, log: &mut L) {
-        let (now, to) = (self.core.now, self.core.state());
-        let mut tell = |from, trigger, to| {
-            if from != to {
-                let change = Transition { from, trigger, to };
-                log.record(now, SenderEvent::State(change));
-            }
-        };
-        match self.core.take_noted() {
-            Some(by @ (Trigger::Spurious | Trigger::Mark | Trigger::Report)) => {
-                tell(from, by, to);
-            }
-            Some(judged) => {
-                tell(from, trigger, State::Classification);
-                tell(State::Classification, judged, to);
-            }
-            None => tell(from, trigger, to),
-        }
-    }
-
     /// Number of the receiver's address to which the last returned segment is sent.
     #[inline]
     pub fn destination(&self) -> u16 {
@@ -742,54 +700,5 @@ impl Sender {
     /// The parameters.
     pub fn config(&self) -> &SenderConfig {
         &self.core.config
-    }
-}
-
-/// Reports to a detailed log what has woken the sender.
-#[inline(always)]
-fn log_wake<L: Log>(now: Instant, by: Wake, set: Option<Instant>, log: &mut L) {
-    if let Some(set) = set.filter(|_| L::DETAILED) {
-        log.record(now, SenderEvent::Woken { by, set });
-    }
-}
-
-/// Values whose changes are reported to a detailed log.
-#[derive(Clone, Copy)]
-struct Snapshot {
-    state: State,
-    duplicates: u32,
-    srtt: Option<Duration>,
-    rto: Duration,
-    pacing_rate: Option<f64>,
-}
-
-impl Snapshot {
-    fn of(core: &Core) -> Self {
-        Self {
-            state: core.state(),
-            duplicates: core.loss.dupacks(),
-            srtt: core.path.rto.srtt(),
-            rto: core.path.rto.timeout(),
-            pacing_rate: core.pacing_rate(),
-        }
-    }
-}
-
-/// A snapshot before an event, for such a log.
-#[derive(Clone, Copy)]
-struct States(Option<Snapshot>);
-
-impl States {
-    #[inline(always)]
-    fn before<L: Log>(sender: &Sender) -> Self {
-        Self(L::DETAILED.then(|| Snapshot::of(&sender.core)))
-    }
-
-    /// Reports what has changed; `trigger` is the event.
-    #[inline(always)]
-    fn after<L: Log>(self, sender: &mut Sender, trigger: Trigger, log: &mut L) {
-        if let Some(before) = self.0 {
-            sender.log_changes(&before, trigger, log);
-        }
     }
 }
