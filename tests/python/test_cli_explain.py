@@ -13,7 +13,7 @@ import midflight
 from midflight import Scenario
 from midflight.cli import main
 from midflight.explain import explain
-from midflight.explain.bbr import probes_of_rtt
+from midflight.explain.bbr import modes_of, probes_of_rtt
 from midflight.explain.events import History
 from test_explain import plan
 
@@ -274,6 +274,10 @@ def test_mistakes_are_one_sentence(
     assert error.count("\n") == 1
 
 
+#: The mode after Drain.
+NEXT = {"bbr3": "ProbeBW_CRUISE", "bbr-linux": "ProbeBW"}
+
+
 @pytest.mark.parametrize(
     ("scheme", "sets", "at", "said"),
     [
@@ -287,7 +291,9 @@ def test_the_time_in_which_bbr_measures_the_round_trip_is_named(
     file = tmp_path / "gap.toml"
     file.write_text(WITH_GAP)
     one = Scenario.read(str(file)).plan(sets={**sets, "flows.download.scheme": scheme})
-    (probe, *_) = probes_of_rtt(one.setup(0), "download")
+    modes = modes_of(one.setup(0), "download")
+    assert [mode.name for mode in modes[:3]] == ["Startup", "Drain", NEXT[scheme]]
+    (probe, *_) = probes_of_rtt(modes)
     assert said in probe.words
     at_ns = (probe.begin_ns + probe.end_ns) // 2
     then = explain(one, at_ns=midflight.parse_duration(at) if at else at_ns)
@@ -300,7 +306,7 @@ def test_the_time_in_which_bbr_measures_the_round_trip_is_named(
     assert over is not None
     assert "the end of BBR's ProbeRTT, which began at" in over.steps[0].text
     # No other controller has it.
-    assert not probes_of_rtt(Scenario.read(str(file)).plan().setup(0), "download")
+    assert not modes_of(Scenario.read(str(file)).plan().setup(0), "download")
 
 
 def test_a_pace_below_the_rate_of_a_link_is_what_limits_bbr(

@@ -122,6 +122,7 @@ CHOICES = (
     "srtt",
     "pacing_rate",
     "delivery_rate",
+    "mode",
     "dupacks",
     "send",
     "rexmit",

@@ -1,23 +1,23 @@
-"""The times in which BBR measured the round trip, from what its window did."""
+"""The modes of BBR in a run, and the times in which it measured the round trip."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from midflight._core import Setup
 
-__all__ = ["ProbeRtt", "is_bbr", "probes_of_rtt"]
+__all__ = ["Mode", "modes_of", "probes_of_rtt"]
 
-#: BBR holds a small window for so long, and for a round trip, once so little is in flight.
-_HELD_NS = 200_000_000
-#: The window falls below this share at once, and returns at once to this share of what it was.
-_FALLEN, _RETURNED = 0.5, 0.9
+#: The mode in which it holds a small window, until the queue is gone.
+_PROBE_RTT = "ProbeRTT"
 
 
-class ProbeRtt(NamedTuple):
-    """From when to when BBR was in ProbeRTT, and at which window."""
+class Mode(NamedTuple):
+    """From when to when a congestion controller was in a mode, and its last window there."""
 
+    name: str
     begin_ns: int
     end_ns: int
     cwnd: float
@@ -28,7 +28,7 @@ class ProbeRtt(NamedTuple):
 
     @property
     def words(self) -> str:
-        """What it did then."""
+        """What it did then, in ProbeRTT."""
         from midflight.explain.words import number, when
 
         return (
@@ -37,27 +37,24 @@ class ProbeRtt(NamedTuple):
         )
 
 
-def is_bbr(scheme: object) -> bool:
-    """Whether a scheme has BBR, by its name."""
-    return "bbr" in str(scheme).lower()
-
-
-def probes_of_rtt(setup: Setup, flow: str) -> list[ProbeRtt]:
-    """Return the times in which a flow with BBR was in ProbeRTT, in their order.
-
-    Events do not have the state. But nothing else makes its window fall to less than a half at
-    once, stay there for 200 ms or more, and return at once to what it was.
+def modes_of(setup: Setup, flow: str) -> list[Mode]:
+    """Return the modes of a flow's congestion controller in their order; none of one without modes,
+    such as CUBIC. The last one ends with the run.
     """
-    scheme = next(one["scheme"] for one in setup.flows if one["name"] == flow)
-    if not is_bbr(scheme):
-        return []
-    trace = setup.trace(flow=flow, only=["cwnd"])
-    columns = (trace.column(one) for one in ("time_ns", "value", "by"))
+    trace = setup.trace(flow=flow, only=["mode", "cwnd"])
+    columns = (trace.column(one) for one in ("time_ns", "event", "value", "detail"))
     rows = list(zip(*columns, strict=True))
+    begun = [(at, name) for at, event, _, name in rows if event == "mode"]
+    windows = [(at, value) for at, event, value, _ in rows if event == "cwnd"]
+    ends = [*(at for at, _ in begun[1:]), setup.end_ns]
     found = []
-    following = zip(rows, rows[1:], rows[2:], strict=False)
-    for (_, before, _), (begin, cwnd, by), (end, after, of) in following:
-        is_held = by == of == "controller" and end - begin >= _HELD_NS
-        if is_held and cwnd < _FALLEN * before and after >= _RETURNED * before:
-            found.append(ProbeRtt(begin, end, cwnd))
+    for (begin, name), end in zip(begun, ends, strict=False):
+        # The event that ends a mode changes the window first.
+        last = bisect_left(windows, (end,)) - 1
+        found.append(Mode(name, begin, end, windows[max(last, 0)][1]))
     return found
+
+
+def probes_of_rtt(modes: list[Mode]) -> list[Mode]:
+    """Return those in which it measured the round trip."""
+    return [one for one in modes if one.name == _PROBE_RTT]

@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from midflight._core import QUIC_STACKS
-from midflight.explain.bbr import ProbeRtt, probes_of_rtt
+from midflight.explain.bbr import Mode, modes_of, probes_of_rtt
 
 if TYPE_CHECKING:
     from midflight._core import Events, PathChange, Plan, Setup
@@ -233,9 +233,14 @@ class History:
         return self.setup.link_outages
 
     @cached_property
-    def probes_of_rtt(self) -> list[ProbeRtt]:
+    def modes(self) -> list[Mode]:
+        """The modes of the congestion controller, if it has some, in their order."""
+        return modes_of(self.setup, self.flow)
+
+    @cached_property
+    def probes_of_rtt(self) -> list[Mode]:
         """When BBR measured the round trip, in their order."""
-        return probes_of_rtt(self.setup, self.flow)
+        return probes_of_rtt(self.modes)
 
     def outages_within(self, begin_ns: int, end_ns: int) -> list[LinkOutage]:
         """Return the outages of which a part is between two instants, both included."""

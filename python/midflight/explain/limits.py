@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from midflight.explain.bbr import is_bbr, probes_of_rtt
+from midflight.explain.bbr import modes_of, probes_of_rtt
 from midflight.explain.path import NS_PER_S, PathSamples, Values
 from midflight.explain.use_of_link import (
     FULL,
@@ -344,10 +344,10 @@ def _of_pace(of: Flowing, spans: Sequence[Span], goodput: float, came: str) -> L
     if not abs(goodput / pace - 1) <= _NEAR:
         return None
     said = f"the sender's pace was the limit, {pace / 1e6:.3g} Mbit/s on average"
-    if is_bbr(run.flows[flow]["scheme"]):
+    modes = modes_of(run.setup, flow)
+    if modes:
         said += ", from BBR's estimate of the bandwidth"
-    probes = probes_of_rtt(run.setup, flow)
-    for one in (p for p in probes if any(b < p.end_ns and p.begin_ns < e for b, e in spans)):
+    for one in (p for p in probes_of_rtt(modes) if any(b < p.end_ns and p.begin_ns < e for b, e in spans)):
         said += f"; it was in ProbeRTT from {to_ms(one.begin_ns)} to {to_ms(one.end_ns)}"
     return Limit("", f"{said}; {came}", is_long=True)
 

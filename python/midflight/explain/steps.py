@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
 from midflight._core import QUIC_STACKS
-from midflight.explain.bbr import is_bbr
 from midflight.explain.estimates import sample_parts
 from midflight.explain.events import CLOSES, CONGESTION, SENT, Copy, History, Row
 from midflight.explain.waits import is_written_then, long_sample, rto_words
@@ -180,6 +179,7 @@ class Steps:
             "reordered": f"segment {value} had only been late",
             "state": f"the sender's state changed, {row.detail}",
             "window_probe": "a probe of the closed window was sent",
+            "mode": f"the congestion controller began {row.detail}",
         }
         plain |= {event: words.format(value=value, detail=row.detail) for event, words in OF_QUIC}
         return plain.get(row.event, row_text(row)) + by
@@ -236,15 +236,17 @@ class Steps:
         is_less = row.value is not None and row.value < (before.cwnd or 0)
         if row.event == "cwnd" and (probe := self.probe_of(row.time_ns)):
             return probe
+        mode = next((one.name for one in history.modes if one.holds(row.time_ns)), "")
+        in_mode = f", in {mode}" if mode else ""
         if row.by == "controller" and row.event == "cwnd" and is_less and not self.is_of_stack:
-            return ": the congestion controller's own reduction"
+            return f": the congestion controller's own reduction{in_mode}"
         together = [history.row(i) for i in history.activation(row.index)]
         if not is_less and any(one.event == "spurious" for one in together):
             return ": what it was before the timeout or retransmission that was taken for spurious"
-        if row.by == "controller" and is_bbr(history.described.get("scheme")):
-            # It has no slow start; events do not have the phase that it is in.
+        if row.by == "controller" and mode:
+            # It has no slow start.
             grown = "growth towards the window of BBR's model"
-            return f": {grown if row.event == 'cwnd' else 'set by BBR'}"
+            return f": {grown if row.event == 'cwnd' else 'set by BBR'}{in_mode}"
         if row.by == "controller" and not self.is_of_stack:
             slow = (before.cwnd or 0) < (before.ssthresh or 0)
             return f": growth in {'slow start' if slow else 'congestion avoidance'}"
