@@ -347,7 +347,9 @@ def _of_pace(of: Flowing, spans: Sequence[Span], goodput: float, came: str) -> L
     modes = modes_of(run.setup, flow)
     if modes:
         said += ", from BBR's estimate of the bandwidth"
-    for one in (p for p in probes_of_rtt(modes) if any(b < p.end_ns and p.begin_ns < e for b, e in spans)):
+    for one in (
+        p for p in probes_of_rtt(modes) if any(b < p.end_ns and p.begin_ns < e for b, e in spans)
+    ):
         said += f"; it was in ProbeRTT from {to_ms(one.begin_ns)} to {to_ms(one.end_ns)}"
     return Limit("", f"{said}; {came}", is_long=True)
 
