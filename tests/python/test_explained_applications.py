@@ -170,7 +170,7 @@ def test_what_limited_a_flow_after_its_data_arrived_again_is_told(
     assert "; from 50.503 s to 51.871 s the rate of `cell` was the limit" in video
     late = told(capsys, "call-handoff", "--what", "late_frame", "--at", "5.741s")
     assert "there was no link from 5 s to 5.3 s; then the sender waited 0.164 s" in late
-    assert "the recovery of losses was the limit: 10 segments were sent again until" in late
+    assert "the recovery of losses was the limit: 10 segments were sent again from" in late
     page = told(capsys, "web-page", "--what", "slow_object", "--at", "1.4s")
     # What came before is round trips of the slow start, too, which have nothing of the old path.
     assert "In short: from 1.049 s to 1.278 s the slow start was the limit: the window grew" in page
@@ -253,7 +253,7 @@ def test_a_slow_object_names_the_losses_before_the_gap() -> None:
     """Without them it would have been read before the handoff."""
     found = explain(Scenario.read("web-page").plan(), at_ns=1_049_276_000, what="slow_object")
     assert found is not None
-    assert "14 segments were sent again until 0.282 s" in found.in_short
+    assert "14 segments were sent again from 0.224 s to 0.282 s" in found.in_short
     assert "segment 90 was dropped at the queue of `wifi`, which was full, at 0.195 s" in (
         found.in_short
     )

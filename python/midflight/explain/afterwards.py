@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from midflight.explain.limits import LEAST_FLIGHT, LEAST_WAIT_NS, Samples
+from midflight.explain.causes import Samples, cause_of
+from midflight.explain.limits import LEAST_WAIT_NS
 from midflight.explain.path import NS_PER_S, PathSamples
 from midflight.explain.use_of_link import FULL, Span
 from midflight.explain.words import link_text, short_time, to_ms
@@ -22,8 +23,6 @@ __all__ = ["limit_after", "since_when"]
 _SAMPLES, _LEAST_NS = 400, 200_000
 #: A time that is shorter than these round trips, or than this share of the whole wait, is left out.
 _LEAST_TRIPS, _LEAST_SHARE = 1.5, 0.1
-#: Segments sent again from which on, and for which share of a time, their recovery is the reason.
-_LEAST_AGAIN, _MOST_AGAIN = 3, 0.5
 
 
 def since_when(run: RunEvents, flow: str, wait: Span, gap: Span) -> int:
@@ -73,7 +72,6 @@ def limit_after(run: RunEvents, flow: str, since_ns: int, begin_ns: int, end_ns:
 def _limit(run: RunEvents, path: PathSamples, flow: str, span: Span) -> str:
     """What limited a flow between two instants; "" if that is not known."""
     begin, end = span
-    time, cwnd, threshold, flight, _ = Samples.of(path, flow, [span])
     length = end - begin
     events = run.of(flow)
     could, passing = path.bits(begin, end), path.passing(begin, end)
@@ -88,27 +86,10 @@ def _limit(run: RunEvents, path: PathSamples, flow: str, span: Span) -> str:
             queue = f", with a queue of {short_time(wait)}" if wait >= LEAST_WAIT_NS else ""
             return f"the rate of {links} was the limit ({rate:.3g} Mbit/s{queue})"
         of_link = f"; {came / could:.0%} of what {links} could carry was used"
-    if not len(time) or not np.isfinite(cwnd).all():
+    cause = cause_of(run, flow, path, [span], begin)
+    if cause is None:
         return ""
-    again = events.rexmits_ns[(events.rexmits_ns >= begin) & (events.rexmits_ns <= end)]
-    is_in_use = np.mean(flight) >= LEAST_FLIGHT * np.mean(cwnd)
-    # The smoothed round trip may still have the path before.
-    own = events.trips_of(begin, end)
-    trips = f", in round trips of {short_time(float(np.median(own)))}" if len(own) else ""
-    if len(again) >= _LEAST_AGAIN and int(again[-1]) - begin >= _MOST_AGAIN * length:
-        return (
-            f"the recovery of losses was the limit: {len(again):,} segments were sent again until "
-            f"{to_ms(int(again[-1]))}, with a window of {cwnd.min():,.0f} to {cwnd.max():,.0f} "
-            f"segments{of_link}"
-        )
-    if not is_in_use:
-        return "" if not events.is_paced else f"the sender's pace was the limit{of_link}"
-    if np.mean(cwnd < threshold) > 0.5:
-        return (
-            f"the slow start was the limit: the window grew from {cwnd[0]:,.0f} to "
-            f"{cwnd[-1]:,.0f} segments{trips}{of_link}"
-        )
-    return (
-        f"the congestion window was the limit: {np.mean(cwnd):.3g} segments on average{trips}"
-        f"{of_link}"
-    )
+    trips = events.trips_of(begin, end)
+    has_trips = cause.kind in ("growth", "window", "radio") and len(trips)
+    of_trips = f", in round trips of {short_time(float(np.median(trips)))}" if has_trips else ""
+    return f"{cause.words}{of_trips}{of_link}"

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from midflight.explain.bbr import modes_of, probes_of_rtt
+from midflight.explain.causes import Samples, cause_of, has_pace
 from midflight.explain.path import NS_PER_S, PathSamples, Values
 from midflight.explain.use_of_link import (
     FULL,
@@ -23,12 +23,10 @@ if TYPE_CHECKING:
     from midflight.explain.arrivals import FlowEvents, RunEvents
 
 __all__ = [
-    "LEAST_FLIGHT",
     "LEAST_WAIT_NS",
     "Flowing",
     "Held",
     "Limit",
-    "Samples",
     "buffer_setting",
     "has_own_links",
     "held_by_receiver",
@@ -61,12 +59,8 @@ _MOST, _MOSTLY = 0.5, "most of the time"
 _LEAST_PART = 0.1
 #: Another flow with less of the link is not named.
 _LEAST_OTHER = 0.02
-#: Losses from which on they are a reason, and their share of all.
-_LEAST_LOST, _MOST_LOST = 3, 0.8
-#: Window / RTT explains a goodput that is within this share of it.
-_NEAR = 0.25
-#: A window is in use if so much of it is in flight on average.
-LEAST_FLIGHT = 0.6
+#: Losses from which on they are told.
+_LEAST_LOST = 3
 #: A window that is smaller than this share of the mean for a round trip is not like it.
 _SMALLER = 0.5
 #: A stall longer than this share of the time, and so many round trips, has its own reasons; so have
@@ -259,7 +253,6 @@ def _limit(of: Flowing, spans: Sequence[Span]) -> Limit | None:
     links = _links(of, spans)
     each_lost = [events.lost_within(*one) for one in spans]
     lost = {cause: sum(one[cause] for one in each_lost) for cause in each_lost[0]}
-    sent = sum(events.sent_within(*one) for one in spans)
     could_bps = could / length * NS_PER_S
     held = _held_on(run, flow, spans, path)
     if ours + others >= FULL * could:
@@ -277,81 +270,43 @@ def _limit(of: Flowing, spans: Sequence[Span]) -> Limit | None:
     sampled = Samples.of(path, flow, flowing)
     if not sampled.are_known:
         return None
-    _, cwnd, threshold, flight, trip = sampled
     of_use = f"{ours / could:.0%} of what {links} could carry, with headers"
     if held is not None:
         return _of_receiver(held, span, of_use, of.setting)
     if path.wired_bps < np.nanmax(path.rate_bps) or not of.is_alone:
         return None
+    cause = cause_of(run, flow, path, spans, since)
+    if cause is None:
+        return None
     # The longest stall may be at another time; times without arrivals are seen.
+    trip = sampled.trip_ns
     still_ns = max(_stall_within(of.stall, one) for one in flowing)
-    if (
+    is_still = (
         still_ns > max(_MOST_STILL * length, _STILL_TRIPS * float(np.nanmax(trip)))
         or sum(path.idle_share(*one) * (one[1] - one[0]) for one in spans) > _MOST_STILL * length
         or _still_share(events, flowing, float(np.nanmedian(trip))) > _MOST_STILL
-    ):
+    )
+    is_short = cause.kind == "growth" and length < _LEAST_TRIPS * float(np.nanmean(trip))
+    if is_short or (is_still and cause.kind != "recovery"):
         return None
-    of_link = f"{links} could carry {could_bps / 1e6:.3g} Mbit/s"
-    grows = (np.diff(cwnd) >= 0).all() and int(np.argmax(cwnd)) > len(cwnd) // 2
-    if not sum(lost.values()) and grows and (cwnd < threshold).all() and not _is_paced(run, flow):
-        if length < _LEAST_TRIPS * float(np.nanmean(trip)):
-            return None
-        return Limit(
-            "",
-            f"the slow start was the limit: it lasted until the end, and the window grew to "
-            f"{cwnd[-1]:,.0f} segments; the flow used {of_use}",
-        )
-    trips = np.concatenate([events.trips_of(*one) for one in spans])
-    if not len(trips):
-        return None
-    rate = 8 * info["payload_bytes"] * np.mean(cwnd) / np.mean(trips) * NS_PER_S
+    if cause.kind in ("recovery", "growth"):
+        return Limit("", f"{cause.words}; the flow used {of_use}")
     arrived = sum(events.bits_of(path.arriving(*one)) for one in flowing)
     goodput = arrived / length_of(flowing) * NS_PER_S
-    came = f"{goodput / 1e6:.3g} Mbit/s arrived, with headers, while {of_link}"
-    if np.mean(flight) < LEAST_FLIGHT * np.mean(cwnd):
-        return _of_pace(of, flowing, goodput, came)
-    if abs(rate / goodput - 1) > _NEAR:
-        return None
-    when = f" from {to_ms(since)} on" if since - begin > _MOST_STILL * (end - begin) / 2 else ""
-    window = (
-        f"{np.mean(cwnd):.3g} segments on average{when}, with a round trip of "
-        f"{short_time(float(np.mean(trips)))}; {came}"
+    came = (
+        f"{goodput / 1e6:.3g} Mbit/s arrived, with headers, while {links} could carry "
+        f"{could_bps / 1e6:.3g} Mbit/s"
     )
-    is_radio = lost["radio"] >= max(_LEAST_LOST, _MOST_LOST * sum(lost.values()))
-    if is_radio and sent:
-        return Limit(
-            "",
-            f"losses on the link were probably the limit: {lost['radio']:,} of {sent:,} packets "
-            f"({lost['radio'] / sent:.1%}) were lost by the radio; the window had {window}"
-            + (f"; {others_lost}" if (others_lost := _losses(lost | {"radio": 0})) else ""),
-            is_long=True,
-        )
-    said = f"the congestion window was the limit: {window}"
-    return Limit("", "; ".join(filter(None, (said, _losses(lost)))), is_long=True)
-
-
-def _of_pace(of: Flowing, spans: Sequence[Span], goodput: float, came: str) -> Limit | None:
-    """Return that the pace of a sender was the limit in some times, in which its window was not;
-    None if it was not near to what arrived, or is not known.
-    """
-    run, flow = of.run, of.flow
-    if not _is_paced(run, flow):
-        return None
-    events = run.of(flow)
-    paced = (events.pace_bps(*one) * (one[1] - one[0]) for one in spans)
-    pace = sum(paced) / length_of(spans)
-    # Also if it is not known.
-    if not abs(goodput / pace - 1) <= _NEAR:
-        return None
-    said = f"the sender's pace was the limit, {pace / 1e6:.3g} Mbit/s on average"
-    modes = modes_of(run.setup, flow)
-    if modes:
-        said += ", from BBR's estimate of the bandwidth"
-    for one in (
-        p for p in probes_of_rtt(modes) if any(b < p.end_ns and p.begin_ns < e for b, e in spans)
-    ):
-        said += f"; it was in ProbeRTT from {to_ms(one.begin_ns)} to {to_ms(one.end_ns)}"
-    return Limit("", f"{said}; {came}", is_long=True)
+    if cause.kind == "pace":
+        probes = probes_of_rtt(modes_of(run.setup, flow))
+        probes = [p for p in probes if any(b < p.end_ns and p.begin_ns < e for b, e in flowing)]
+        told = (f"it was in ProbeRTT from {to_ms(p.begin_ns)} to {to_ms(p.end_ns)}" for p in probes)
+        return Limit("", "; ".join([cause.words, *told, came]), is_long=True)
+    when = f" from {to_ms(since)} on" if since - begin > _MOST_STILL * (end - begin) / 2 else ""
+    trips = np.concatenate([events.trips_of(*one) for one in spans])
+    window = f"{when}, with a round trip of {short_time(float(np.mean(trips)))}; {came}"
+    by_others = _losses(lost | {"radio": 0} if cause.kind == "radio" else lost)
+    return Limit("", "; ".join(filter(None, (f"{cause.words}{window}", by_others))), is_long=True)
 
 
 class Held(NamedTuple):
@@ -376,43 +331,6 @@ class Held(NamedTuple):
         few = share * (span[1] - span[0])
         since = self.since_ns if self.since_ns - span[0] > few else None
         return since, self.until_ns if span[1] - self.until_ns > few else None
-
-
-class Samples(NamedTuple):
-    """The states of a sender at intervals."""
-
-    time_ns: NDArray[np.int64]
-    cwnd: Values
-    ssthresh: Values
-    flight: Values
-    trip_ns: Values
-
-    @classmethod
-    def of(cls, path: PathSamples, flow: str, spans: Sequence[Span]) -> Samples:
-        """Those of a flow in some times."""
-        table = path.senders
-        time = np.asarray(table.numpy("time_ns"), np.int64)
-        within = np.any([(time >= begin) & (time <= end) for begin, end in spans], axis=0)
-        rows = (np.array(table.column("flow")) == flow) & within
-        names = ("cwnd", "ssthresh", "flight", "srtt_ns")
-        columns = [np.asarray(table.numpy(name), np.float64)[rows] for name in names]
-        return cls(time[rows], *columns)
-
-    @property
-    def are_known(self) -> bool:
-        """Whether there are enough of them, with windows and round trips."""
-        known = len(self.cwnd) >= 10 and np.isfinite(self.cwnd).all()
-        return bool(known and np.isfinite(self.trip_ns).any())
-
-
-def _is_paced(run: RunEvents, flow: str) -> bool:
-    """Whether the pace of a flow keeps its flight below its window, as that of BBR does: its
-    controller gave a rate. Of a stack that does not report its rates only the name tells it.
-    """
-    info = run.flows[flow]
-    if info["stack"] != "midflight":
-        return "bbr" in str(info["scheme"]).lower()
-    return run.of(flow).is_paced
 
 
 def _flows_from(run: RunEvents, flow: str, span: tuple[int, int], path: PathSamples) -> int:
@@ -444,7 +362,7 @@ def _held_on(run: RunEvents, flow: str, spans: Sequence[Span], path: PathSamples
     has_room = sampled.flight <= _UNFILLED * sampled.cwnd
     if not sampled.are_known or np.mean(has_room) < _LEAST_HELD:
         return None
-    if _is_paced(run, flow) or run.of(flow).has_paths:
+    if has_pace(run, flow) or run.of(flow).has_paths:
         return None
     first = _flows_from(run, flow, spans[0], path), spans[0][1]
     sampled = Samples.of(path, flow, [first, *spans[1:]])
