@@ -34,7 +34,7 @@ from midflight.explain.playback import playback_stalls
 from midflight.explain.requests import lost_request, requests_of
 from midflight.explain.sender_waits import wait_at
 from midflight.explain.silences import first_loss
-from midflight.explain.steps import MOST_COPIES, Sentence, Steps, Where
+from midflight.explain.steps import MOST_COPIES, RESENDS, Sentence, Steps, Where
 from midflight.explain.waits import full_window, in_short, pauses, still_waiting
 from midflight.explain.words import clock, link_text, number, outage_text, row_text, when
 
@@ -559,7 +559,7 @@ def choose(history: History, at_ns: int) -> tuple[Row, str] | None:
         if found:
             last_ns = found[-1].time_ns
             together = [row for row in found if row.time_ns == last_ns]
-            best = min(together, key=lambda row: rank(history, row, names) or 0)
+            best = min(together, key=lambda row: significance(history, row, names))
             others = len(together) - 1
             why = f"the last {words} in the 0.1 s up to {clock(at_ns)}"
             if last_ns < at_ns - LOOK_BACK_NS:
@@ -585,6 +585,13 @@ def rank(history: History, row: Row, names: Sequence[str]) -> int | None:
     if event in ("backoff", "state") and row.time_ns == history.opened_ns:
         return None
     return names.index(event) if event in names else None
+
+
+def significance(history: History, row: Row, names: Sequence[str]) -> tuple[int, bool]:
+    """Return what the most significant of several events has least of: its place among names, and
+    of orders at one instant those that send segments again, which ends a wait, are first.
+    """
+    return rank(history, row, names) or 0, row.order not in RESENDS
 
 
 def chain(
