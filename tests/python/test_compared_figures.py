@@ -17,9 +17,15 @@ from drawn import texts_of
 from midflight import MidflightError
 from midflight.cli import main
 from midflight.plot import figure_of, plot_spread
+from midflight.plot.common.place_scale import LINEAR
 from midflight.plot.results.compared import usual_change
 from midflight.plot.results.maps import number_words
-from midflight.plot.results.median_panels import near_ends, own_words
+from midflight.plot.results.median_panels import (
+    are_strokes,
+    names_of_own,
+    near_ends,
+    own_words,
+)
 from midflight.plot.results.samples import interval_words, pooled_of
 
 SCHEME, GAP, AT = "flows.download.scheme", "handoffs.0.gap", "handoffs.0.at"
@@ -304,13 +310,30 @@ def test_shares_of_values_of_0_have_an_axis_of_ones() -> None:
     assert near_ends([[0.0, 0.0], []]) == [(0, 1), (0, 1)]
 
 
-def test_panels_with_axes_of_their_own_all_begin_at_0_or_near_their_values() -> None:
-    ends = near_ends([[1.0, 2.0], [90.0, 140.0]])
+def test_panels_with_axes_of_their_own_begin_at_0_unless_they_would_be_strokes() -> None:
+    ends, names = near_ends([[1.0, 2.0], [90.0, 140.0]]), ["a", "b"]
     assert [low for low, _ in ends] == [0.0, 0.0]
     assert own_words(ends) == "each panel has an axis of its own"
-    # 90 to 91 would be a stroke on an axis from 0.
-    ends = near_ends([[1.0, 2.0], [90.0, 91.0]])
-    assert all(0 < low < 1 or 89 < low < 90 for low, _ in ends)
+    assert names_of_own(names, ends) == names
+    # 90 to 91 would be a stroke on an axis from 0; the title of that panel says so.
+    for first in ([1.0, 2.0], [0.0, 2.0]):
+        ends = near_ends([first, [90.0, 91.0]])
+        assert ends[0][0] == 0
+        assert 89 < ends[1][0] < 90
+        assert own_words(ends) == "each panel has an axis of its own"
+        assert names_of_own(names, ends) == ["a", "b (not from 0)"]
+    ends = near_ends([[40.0, 40.5], [90.0, 91.0]])
+    assert all(low > 0 for low, _ in ends)
     assert own_words(ends) == "each panel has an axis of its own, not from 0"
-    ends = near_ends([[0.0, 2.0], [90.0, 91.0]])
-    assert own_words(ends) == "each panel has an axis of its own, some not from 0"
+    assert names_of_own(names, ends) == names
+    assert near_ends([[-1.0, 2.0]])[0][0] < -1
+
+
+def test_panels_have_axes_of_their_own_where_a_common_one_hides_some() -> None:
+    wide = [[6.0, 140.0], [26.0, 250.0], [44.0, 250.0]]
+    # What differs by a fiftieth is flat on an axis of its own, too.
+    assert not are_strokes([*wide, [250.0, 256.0]], LINEAR)
+    assert are_strokes([*wide, [3.0, 9.0]], LINEAR)
+    # Most panels are hidden.
+    assert are_strokes([[90.0, 91.0], [40.0, 40.5], [10.0, 60.0]], LINEAR)
+    assert not are_strokes([[1.0, 1.0], [90.0, 91.0]], LINEAR)

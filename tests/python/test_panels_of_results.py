@@ -92,9 +92,8 @@ def test_panels_of_boxes_and_means_share_an_axis_unless_one_would_be_a_stroke(
     figure = figure_of(plot_spread, table_of(10.0, other_s), kind, **how)
     figure.draw_without_rendering()
     rates = ("1 Mbit/s", "2 Mbit/s", "4 Mbit/s")
-    more = " (own axis)" * own
     titles = [one.get_title() for one in figure.axes]
-    assert titles == [f"Rate of lte {one}{more}" for one in rates]
+    assert titles == [f"Rate of lte {one}" for one in rates]
     ends = [one.get_ylim() for one in figure.axes]
     assert len({*ends}) == (2 if own else 1)
     said = " ".join(text.get_text() for one in figure.axes for text in one.texts)

@@ -54,10 +54,10 @@ from midflight.plot.results.dodge import (
 from midflight.plot.results.edge_rows import EdgeMarks, draw_edge_marks
 from midflight.plot.results.line_names import line_cells, line_columns, one_line_name
 from midflight.plot.results.median_panels import (
-    OWN,
     are_panels,
     are_strokes,
     in_panels,
+    names_of_own,
     near_ends,
     own_words,
 )
@@ -563,14 +563,18 @@ def _panels_figure(
         widths = same_widths(
             [[*zip(_keys(one), _widths(one, own), strict=True)] for one, own in each], MEDIANS_PT
         )
-        for axes, panel, own in zip(grid.panels, data.panels, owns, strict=True):
+        titles = [panel.name for panel in data.panels]
+        if has_own and not ends.log_y:
+            titles = names_of_own(titles, [(own.bottom, own.top) for own in owns])
+        every = zip(grid.panels, data.panels, owns, titles, strict=True)
+        for axes, panel, own, name in every:
             mine = [looks[tuple(line.key)] for line in panel.lines]
             wide = [widths[key] for key in _keys(panel)]
             seen.append(_draw(axes, panel, mine, own, grid.panel_in, _places(data), names, wide))
-            axes.set_title(panel.name + OWN * has_own, fontsize=7.5, parse_math=False)
+            axes.set_title(name, fontsize=7.5, parse_math=False)
             if not _finite(panel) and (has_own or not _finite(data)):
                 axes.set_yticks([])
-        said_ends = [(own.low, own.top) for own in owns if not own.log_y]
+        said_ends = [(own.bottom, own.top) for own in owns if not own.log_y]
         of_own = own_words(said_ends) if has_own else ""
         detail = "; ".join(filter(None, (_detail(data, seen), of_own)))
         grid.finish(

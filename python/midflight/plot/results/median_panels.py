@@ -18,11 +18,18 @@ if TYPE_CHECKING:
     # A class of this module, which imports this one, is named in full.
     from midflight.plot.results import axis
 
-__all__ = ["MOST_PANELS", "OWN", "are_panels", "are_strokes", "in_panels", "near_ends", "own_words"]
+__all__ = [
+    "MOST_PANELS",
+    "are_panels",
+    "are_strokes",
+    "in_panels",
+    "names_of_own",
+    "near_ends",
+    "own_words",
+]
 
-#: What the title of a panel says that has an axis of its own: beside each other panels are read as
-#: of one scale.
-OWN = " (own axis)"
+#: What the title of a panel says whose own axis does not begin at 0, as those of others do.
+_NOT_FROM_0 = " (not from 0)"
 #: The most panels.
 MOST_PANELS = 6
 #: Panels whose values have a smaller share of a common axis do not have one.
@@ -64,26 +71,38 @@ def in_panels(data: axis.AxisData, values: Sequence[str], lines_title: str) -> a
 
 
 def are_strokes(panels: Sequence[Sequence[float]], scale: PlaceScale) -> bool:
-    """Whether the values of one of several panels would have so small a share of a common axis that
-    each panel has an axis of its own, if values are to be told apart in several panels.
+    """Whether a common axis hides the values of panels, so that each has an axis of its own: those
+    of one, which are told apart on an axis of its own from 0, or those of most panels, have so
+    small a share of it, if values are to be told apart in several panels.
     """
-    ends = [(min(values), max(values)) for values in panels if values]
+    known = [values for values in panels if values]
+    ends = [(min(values), max(values)) for values in known]
     if len(ends) < 2:
         return False
     along = scale.along(ends)
     # Of a single value there is nothing to see.
-    wide = [last - first for first, last in along.tolist() if last > first]
-    return len(wide) > 1 and min(wide) < _LEAST_SHARE * float(np.ptp(along))
+    wide = [last > first for first, last in along.tolist()]
+    if sum(wide) < 2:
+        return False
+    least = _LEAST_SHARE * float(np.ptp(along))
+    hidden = [
+        own
+        for own, (first, last) in zip(ends, along.tolist(), strict=True)
+        if 0 < last - first < least
+    ]
+    return any(not _is_flat(*own) for own in hidden) or 2 * len(hidden) > sum(wide)
+
+
+def _is_flat(low: float, high: float) -> bool:
+    """Whether values, none of them below 0, are a stroke on an axis from 0 to the largest."""
+    return 0 < low < high and high - low < _LEAST_SHARE * high
 
 
 def near_ends(panels: Sequence[Sequence[float]]) -> list[tuple[float, float]]:
-    """The ends of the axes of values of panels that have one each: all begin at 0, or, where that
-    would leave the values of one too small a share of its axis, all near their values. One without
-    values, or of 0 alone, is from 0 to 1.
+    """The ends of the axes of values of panels that have one each: it begins at 0, or, where the
+    values would be a stroke then or some are below 0, near these. One without values, or of 0
+    alone, is from 0 to 1.
     """
-    known = [(min(values), max(values)) for values in panels if values]
-    spans = [(low, high) for low, high in known if high > low]
-    from_0 = all(low >= 0 and high - low >= _LEAST_SHARE * high for low, high in spans)
     found = []
     for values in panels:
         low, high = (min(values), max(values)) if values else (0.0, 0.0)
@@ -91,14 +110,21 @@ def near_ends(panels: Sequence[Sequence[float]]) -> list[tuple[float, float]]:
             found.append((0.0, 1.0))
             continue
         room = _MARGIN * ((high - low) or abs(high))
-        # Where the room would reach 0 the axis begins there.
-        near = 0.0 if 0 <= low <= room else low - room
-        found.append((0.0 if from_0 and low >= 0 else near, high + room))
+        near = low - room if low < 0 or _is_flat(low, high) else 0.0
+        found.append((near, high + room))
     return found
 
 
 def own_words(ends: Sequence[tuple[float, float]]) -> str:
-    """Return that each panel has an axis of its own with these ends, and which are not from 0."""
-    above = [low > 0 for low, _ in ends]
-    which = (", not from 0" if all(above) else ", some not from 0") if any(above) else ""
-    return f"each panel has an axis of its own{which}"
+    """Return that each panel has an axis of its own with these ends, and if none is from 0."""
+    are_above = bool(ends) and all(low > 0 for low, _ in ends)
+    return f"each panel has an axis of its own{', not from 0' if are_above else ''}"
+
+
+def names_of_own(names: Sequence[str], ends: Sequence[tuple[float, float]]) -> list[str]:
+    """Return the titles of panels with these names, of which some have axes of their own with
+    these ends that are not from 0, as those of others are.
+    """
+    are_alike = len({low > 0 for low, _ in ends}) < 2
+    each = zip(names, ends, strict=True)
+    return [*names] if are_alike else [one + _NOT_FROM_0 * (low > 0) for one, (low, _) in each]

@@ -13,7 +13,7 @@ from midflight.plot.common.place_scale import PlaceScale
 from midflight.plot.common.style import Size, style
 from midflight.plot.results.alike import alike
 from midflight.plot.results.axis import panel_name
-from midflight.plot.results.median_panels import OWN, are_panels
+from midflight.plot.results.median_panels import are_panels
 from midflight.plot.results.panel_grid import Grid
 from midflight.plot.results.scales import log_title
 from midflight.plot.results.spread_data import Group, Spread, same_in_all, units_of
@@ -130,8 +130,7 @@ def panels_figure(
         limits: list[tuple[float, float]] = []
         for place, (axes, one) in enumerate(zip(grid.panels, data.panels, strict=True)):
             draw(axes, place, grid.panel_in)
-            own = OWN * (not is_in_rows(data) and (own_x or own_y))
-            axes.set_title(f"{one.name}{own}", fontsize=7.5, parse_math=False)
+            axes.set_title(one.name, fontsize=7.5, parse_math=False)
             limits.append(axes.get_xlim())
         if data.kind != "cdf" and data.categories is None:
             grid.panels[0].set_xlim(_around(limits, scale))

@@ -60,7 +60,7 @@ from midflight.plot.results.heatmaps import heatmap_of, heatmaps_figure
 from midflight.plot.results.line_names import one_line_name
 from midflight.plot.results.linked import usual_source
 from midflight.plot.results.maps import number_words
-from midflight.plot.results.median_panels import are_panels, near_ends, own_words
+from midflight.plot.results.median_panels import are_panels, names_of_own, near_ends, own_words
 from midflight.plot.results.paired import (
     by_compared,
     by_value,
@@ -324,8 +324,8 @@ def spread_of(
             found = replace(found, panels=named)
     _unmark_empty(found)
     # Without lines schemes at places are told apart.
-    named = by or [one for one in (x,) if one is not None and is_of_schemes(one)]
-    words = (found.detail, early_words(columns, found_rows, value, named))
+    of_early = by or [one for one in (x,) if one is not None and is_of_schemes(one)]
+    words = (found.detail, early_words(columns, found_rows, value, of_early))
     return replace(
         found,
         detail="; ".join(filter(None, words)),
@@ -682,8 +682,12 @@ def _panels_figure(
             draw_endless(axes, some, width, logs.x, are_changes=are_changes)
         return _aside_words(one for _, some, _ in endless for one in some)
 
-    linear = [] if is_share or logs.y else map(ends_of, range(len(data.panels)))
-    words = own_words([*linear]) if has_own else ""
+    linear = [] if is_share or logs.y else [*map(ends_of, range(len(data.panels)))]
+    words = own_words(linear) if has_own else ""
+    if has_own and linear:
+        titles = names_of_own([one.name for one in data.panels], linear)
+        named = zip(data.panels, titles, strict=True)
+        data = replace(data, panels=[replace(one, name=name) for one, name in named])
     data = replace(data, detail="; ".join(filter(None, (data.detail, words))))
     seen = every, [one for _, up in places for one in up]
     how: Any = {"title": title, "size": size, "log_y": logs.y, "entries": entries}
