@@ -116,7 +116,7 @@ nitpick_ignore_regex = [
     ("py:.*", r"(collections|matplotlib|numpy|pathlib|typing)\..*"),
     # Shapes of the core's results, and the parts of explanations.
     ("py:class", r"midflight\._core\.(Events|StallTold|DivergenceFields|Recording)"),
-    ("py:class", r"midflight\.explain\.events\.Found"),
+    ("py:class", r"midflight\.explain\.(bbr\.Mode|events\.Found)"),
     ("py:class", r"midflight\.sweep_summary\.Summary"),
     # Names in annotations, as they are written.
     ("py:class", r"(RunSource|Path)"),
