@@ -9,6 +9,7 @@ from midflight._core import QUIC_STACKS
 from midflight.explain.estimates import sample_parts
 from midflight.explain.events import CLOSES, CONGESTION, SENT, Copy, History, Row
 from midflight.explain.waits import is_written_then, long_sample, rto_words
+from midflight.explain.window_reasons import window_reason
 from midflight.explain.words import (
     OF_QUIC,
     WAKES,
@@ -145,7 +146,7 @@ class Steps:
             change = f"{row.event} {value}"
             if before is not None:
                 change = f"{row.event} {number(before)} -> {value}"
-            return change + (by or self.window_reason(row))
+            return change + (by or window_reason(self.history, row, is_of_stack=self.is_of_stack))
         if row.event in ("rto_value", "srtt") and order is None:
             text = self.estimate_text(row)
             if text:
@@ -228,59 +229,6 @@ class Steps:
             if other.event == "order" and row.event != "rto_value":
                 return None
         return None
-
-    def window_reason(self, row: Row) -> str:
-        """Return why a window changed without an order."""
-        history = self.history
-        before = history.sender_before(row.index)
-        is_less = row.value is not None and row.value < (before.cwnd or 0)
-        if row.event == "cwnd" and (probe := self.probe_of(row.time_ns)):
-            return probe
-        mode = next((one.name for one in history.modes if one.holds(row.time_ns)), "")
-        in_mode = f", in {mode}" if mode else ""
-        if row.by == "controller" and row.event == "cwnd" and is_less and not self.is_of_stack:
-            return f": the congestion controller's own reduction{in_mode}"
-        together = [history.row(i) for i in history.activation(row.index)]
-        if not is_less and any(one.event == "spurious" for one in together):
-            return ": what it was before the timeout or retransmission that was taken for spurious"
-        if row.by == "controller" and mode:
-            # It has no slow start.
-            grown = "growth towards the window of BBR's model"
-            return f": {grown if row.event == 'cwnd' else 'set by BBR'}{in_mode}"
-        if row.by == "controller" and not self.is_of_stack:
-            slow = (before.cwnd or 0) < (before.ssthresh or 0)
-            return f": growth in {'slow start' if slow else 'congestion avoidance'}"
-        if row.by == "recovery":
-            if any(other.event == "fast_retransmit" for other in together):
-                return ": the reduction of a fast retransmit"
-            if before.recovery is None and before.timeout is None and self.history.echo(row.index):
-                return ": the reduction that answers an echo of congestion (RFC 3168)"
-            if before.cwnd is not None and row.value == before.cwnd + 1:
-                return ": in fast recovery, inflated by the segment that has left the network"
-            return ": in fast recovery, which the ACK ends or partly answers"
-        if row.by == "handshake" and self.is_of_stack:
-            return ": what the stack begins with"
-        if row.by == "controller" and self.is_of_stack:
-            return ": what the stack's controller made of an ACK"
-        if row.by == "handshake":
-            opened = history.head(row.index) is None
-            return ": the connection opened" if opened else ": the SYN was acknowledged"
-        reasons = {
-            "timeout": "the timeout's reduction",
-            "idle": "an idle time had ended",
-            "path": "a new path begins, with a window of its own",
-        }
-        return f": {reasons[row.by]}" if row.by in reasons else ""
-
-    def probe_of(self, at_ns: int) -> str:
-        """Return that BBR's ProbeRTT began or ended at an instant; "" if it did not."""
-        for one in self.history.probes_of_rtt:
-            if one.begin_ns == at_ns:
-                return f": {one.words}"
-            if one.end_ns == at_ns:
-                began = when(one.begin_ns)
-                return f": the end of BBR's ProbeRTT, which began at {began}; what it was before"
-        return ""
 
     def recovery_text(self, row: Row) -> str:
         """Return whether a fast recovery began with a fast retransmit."""
