@@ -13,7 +13,7 @@ __all__ = ["window_reason"]
 
 
 def window_reason(history: History, row: Row, *, is_of_stack: bool) -> str:
-    """Return why a window changed without an order; `is_of_stack` is whether a stack that is not the
+    """Return why a window changed without an order; `is_of_stack` is whether a stack other than the
     simulator's sent the flow.
     """
     before = history.sender_before(row.index)
