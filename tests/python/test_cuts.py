@@ -480,3 +480,19 @@ def test_a_mean_is_above_a_falling_rate_of_a_recording(tmp_path: Path) -> None:
     assert "above a falling rate: data arrives one delay after it left the link" in panel.detail
     (panel,) = panels_of(watch(moving(), kinds=["throughput"]), ["throughput"], (0.0, 3.0), 0.1)
     assert "above" not in panel.detail
+
+
+def test_data_of_both_links_are_a_mean_of_their_own_if_they_arrive_for_long() -> None:
+    """The old link of 50 Mbit/s has a queue for 0.32 s, while the new one is in use."""
+    runs = watch("bufferbloat", kinds=["throughput"])
+    _, (panel,) = shown_panels(runs, ["throughput"], interval_s=0.5)
+    line = next(one for one in panel.curves if one.draw == "steps" and one.look == 0)
+    (at,) = np.flatnonzero(line.time_s == 6.0)
+    assert line.value[at - 1] < 50.1
+    assert line.value[at] > 50.1
+    assert 6.3 < line.time_s[at + 1] < 6.4
+    assert line.value[at + 1] < 6.1
+    # Of longer intervals that is a small part.
+    _, (panel,) = shown_panels(runs, ["throughput"], interval_s=2.0)
+    line = next(one for one in panel.curves if one.draw == "steps" and one.look == 0)
+    assert 6.0 not in line.time_s

@@ -523,7 +523,7 @@ def test_a_legend_explains_each_quantity_of_several_senders() -> None:
     assert dots.get_zorder() > line.get_zorder()
     # A sender without such values is not left out in silence.
     assert rates.get_title(loc="right") == (
-        "cubic: no pacing rate and no samples of the delivery rate (BBR has both)\nmedians of 0.1 s"
+        "cubic: no pacing rate and no samples of the delivery rate (BBR has both)\nmedians of 0.2 s"
     )
     assert {row[2] for row in panel_rows(panels[:1])} == {
         "pacing rate",

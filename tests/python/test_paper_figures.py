@@ -44,8 +44,7 @@ def test_figures_for_papers(tmp_path: Path) -> None:
     assert b"/Type3" not in data
 
 
-def test_a_figure_for_a_paper_has_no_title() -> None:
-    """But for schemes side by side."""
+def test_a_figure_for_a_paper_names_its_schemes_as_others_do() -> None:
     runs = histories("wifi-to-lte", schemes=["sack", "freeze"])
     titles = []
     for look in STYLES:
@@ -53,7 +52,7 @@ def test_a_figure_for_a_paper_has_no_title() -> None:
             drawn = run_figure(runs[:1]), run_figure(runs, size="double")
         titles.append([[axes.get_title(loc="left") for axes in one.axes[:2]] for one in drawn])
     both = ["sack (CUBIC)", "freeze"]
-    assert titles == [[["sack (CUBIC)", ""], both], [["", ""], both]]
+    assert titles == [[["sack (CUBIC)", ""], both]] * 2
 
 
 @pytest.mark.parametrize("font", FONTS)
@@ -119,3 +118,24 @@ def test_the_style_ends_with_its_context() -> None:
         assert mpl.rcParams["font.family"][0] == "STIXGeneral"
     with style():
         assert mpl.rcParams["font.family"][0] == "DejaVu Sans"
+
+
+@pytest.mark.parametrize(
+    ("kinds", "most_in"), [(["throughput"], 2.5), (["throughput", "cwnd"], 3.2)]
+)
+def test_panels_of_a_paper_are_low_and_its_legend_has_short_words(
+    kinds: list[str], most_in: float
+) -> None:
+    """Lines have a row of their own, and marks the words that fit a column."""
+    how: Any = {"schemes": ["sack", "enhanced"], "look": "paper"}
+    figure = figure_of(plot_over_time, "wifi-to-lte", kinds, **how)
+    width, height = figure.get_size_inches()
+    assert width == 3.5
+    assert height < most_in
+    (legend,) = figure.legends
+    words = [text.get_text() for text in legend.get_texts()]
+    assert words[:2] == ["sack (CUBIC)", "enhanced"]
+    assert not any(one.startswith(("done at", "rate of the link")) for one in words)
+    named = {**how, "labels": {"rate of the link": "capacity"}}
+    (legend,) = figure_of(plot_over_time, "wifi-to-lte", ["throughput"], **named).legends
+    assert "capacity" in [text.get_text() for text in legend.get_texts()]

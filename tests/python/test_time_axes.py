@@ -644,7 +644,7 @@ def test_bursts_end_no_interval_in_which_a_link_begins() -> None:
     # A run may end in a burst, of which most of an interval is missing.
     assert at_bursts(edges, [4.4], interval, [], 5.0).tolist() == [0, 1, 2, 3, 4, 5.0]
     assert at_bursts(edges, [4.6], interval, [], 5.0).tolist() == [0, 1, 2, 3, 4, 5.0]
-    assert at_bursts(edges, [4.4], interval, []).tolist() == [0, 1, 2, 3, 5.4]
+    assert at_bursts(edges, [4.4], interval, []).tolist() == [0, 1, 2, 3, 4.4, 5.4]
     assert at_bursts(edges, [4.1], interval, []).tolist() == [0, 1, 2, 3, 4.1, 5.1]
 
 

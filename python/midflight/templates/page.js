@@ -18,7 +18,7 @@ const runs = data.runs.map((raw, number) => {
   const path = paths[raw.path], { moments, outages } = path, { label, flow, look, end, every, near, ends, said, ackSaid, ackLost, notes, orders } = raw;
   const run = { number, path, moments, outages, label, flow, look, end, every, near, ends, said, ackSaid, ackLost, notes, orders, shown: true };
   for (const key of ["sent", "segment", "kind", "after", "how", "ack", "acked", "bytes", "cutBytes"]) run[key] = unpack(raw[key]);
-  run.cuts = raw.cuts || path.cuts;
+  run.cuts = raw.cuts || path.cuts; run.drained = raw.drained || [];
   run.resumed = raw.resumed; run.wholes = raw.wholes; run.last = raw.last; run.ofBursts = raw.ofBursts; run.frame = raw.frame; run.received = raw.received; run.segments = raw.segments;
   for (const key of ["cwnd", "ssthresh", "pipe", "rto", "rtt"]) run[key] = steps(raw[key]);
   if (raw.buffer) run.buffer = steps(raw.buffer);

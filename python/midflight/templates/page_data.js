@@ -111,16 +111,18 @@ const MOST_EARLY = .05;
  * did for longer than an interval, unless the path is cut there.
  */
 function edgesOf(run, step) {
-  const { cuts, resumed: [[, begin], ...resumed] } = run, isWhole = !!run.segments && step >= run.segments.length;
+  const { drained, resumed: [[, begin], ...resumed] } = run, isWhole = !!run.segments && step >= run.segments.length;
   // The last segment of a video may be over a time as long as the others.
   const end = isWhole ? run.end : run.received ?? run.end;
   if (!run.edges || run.edges.size > 8) run.edges = new Map();
   if (!run.edges.has(step)) {
+    // A handoff is a cut if data of both links arrive for long after it (`cuts_of_arrivals` of figures).
+    const cuts = run.cuts.filter(one => !drained.some(([make, last]) => make === one && last - make < .25 * step));
     const isCut = time => { const k = lower(cuts, time - .25 * step); return k < cuts.length && Math.abs(cuts[k] - time) < .25 * step; };
     const own = resumed.filter(([length, time]) => length > step && !isCut(time))
       .map(([, time,, early]) => time - early <= MOST_EARLY * step ? early : time);
     const ends = [...cuts, ...own, ...isWhole ? [] : partsOf(run, step)].sort((a, b) => a - b), made = madeEdges(ends, step, end, begin);
-    const found = isWhole ? atInstants(made, run.segments.requested.map(([time]) => time), new Set([...ends, begin]), step) : wholeBursts(run, made, [begin, ...own], step);
+    const found = isWhole ? atInstants(made, run.segments.requested.map(([time]) => time), new Set([...ends, begin]), step) : wholeBursts(run, cuts, made, [begin, ...own], step);
     run.edges.set(step, run.ofBursts.includes(step) && !isWhole ? atBursts(run, found, [...ends, begin], step) : found);
   }
   return run.edges.get(step);
@@ -143,7 +145,7 @@ function atInstants(edges, at, cuts, step) {
 }
 
 /** Edges with which intervals that begin with bursts, at `begins`, are whole ones (`with_whole_bursts` of figures). */
-function wholeBursts({ cuts, resumed, last }, edges, begins, step) {
+function wholeBursts({ resumed, last }, cuts, edges, begins, step) {
   const next = resumed.find(([length], i) => i && length > step), first = begins[0] + step;
   const isBurst = next ? next[1] - next[0] < first && next[1] >= first : last < first;
   begins.forEach((begin, k) => {
@@ -174,7 +176,7 @@ function atBursts(run, edges, fixed, step) {
     const near = begins.filter(one => far(one) <= most && one <= until - least && one < final).sort((a, b) => far(a) - far(b));
     if (near.length) edge = near[0];
     else if (isBurst) {
-      if (final - edge < .8 * step && !fixed.includes(edge) && found.length > 1) found.pop();
+      if (until - edge < .8 * step && !fixed.includes(edge) && found.length > 1) found.pop();
       edge = until - target < least ? until : target;
     }
     else {

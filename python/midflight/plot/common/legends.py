@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from midflight.plot.common.style import CORNERS, labelled, legend_place, text_width
+from midflight.plot.common.style import CORNERS, is_paper, labelled, legend_place, text_width
 from midflight.plot.over_time.marks import EVENTS
 from midflight.refusal import refusal
 from midflight.remark import warn_of
@@ -20,7 +20,7 @@ __all__ = ["joined_timeouts", "legend"]
 #: The sizes of a legend's letters, and in these of its samples and of what is beside them.
 _SIZES = ("fontsize", "handlelength", "handletextpad", "columnspacing")
 #: The length of the samples of broken lines with markers, which hide the gaps of short ones.
-_BROKEN_LENGTH = 3.8
+_BROKEN_LENGTH, _BROKEN_IN_PAPER = 3.8, 2.8
 #: More names in a panel would hide its lines.
 _MOST_INSIDE = 9
 #: The room between the rows of a legend that has lines and marks, in the size of its letters.
@@ -66,7 +66,7 @@ def legend(
     if figure.get_suptitle():
         # The title of several panels has the place above them.
         loc = "outside lower center"
-    longer: Any = {"legend.handlelength": _BROKEN_LENGTH}
+    longer: Any = {"legend.handlelength": _BROKEN_IN_PAPER if is_paper() else _BROKEN_LENGTH}
     with mpl.rc_context(longer if any(map(_is_broken, entries.values())) else {}):
         if place != "inside":
             _put(figure, entries, place, loc, title, most, lines, first)
@@ -161,10 +161,11 @@ def _put(
         if sum(_entry_widths(inline)) <= room:
             rest, title = inline, ""
     title = labelled(title)
-    if title and 0 < len(named) < len(rest):
+    if (title or (is_paper() and len(named) > 1)) and 0 < len(named) < len(rest):
+        # With columns of their own both have fewer rows.
         others = {name: one for name, one in rest.items() if name not in named}
         low: Any = {"labelspacing": _LOW_SPACING}
-        drawn = figure.legend(**_rows(named, room, most), loc=loc, title=title, **low)
+        drawn = figure.legend(**_rows(named, room, most), loc=loc, title=title or None, **low)
         _add_rows(drawn, Legend(figure, **_rows(others, room, most), **low))
     else:
         figure.legend(**_rows(rest, room, most), loc=loc, title=title or None)

@@ -136,6 +136,10 @@ _PAPER: Any = {
     "ytick.direction": "in",
     "xtick.top": True,
     "ytick.right": True,
+    "legend.handlelength": 1.8,
+    "legend.handletextpad": 0.5,
+    "legend.columnspacing": 1.0,
+    "legend.labelspacing": 0.3,
 }
 
 #: The letters of a figure, all from files that come with matplotlib. Those of "latex" are Computer

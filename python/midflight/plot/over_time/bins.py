@@ -137,7 +137,7 @@ def at_bursts(
         if len(near):
             end = float(near[np.abs(near - end).argmin()])
         elif is_burst:
-            is_part = edges[-1] - edge < LEAST_SHARE * interval and not (fix == edge).any()
+            is_part = until - edge < least and not (fix == edge).any()
             if is_part and len(found) > 1:
                 found.pop()
             end = until if until - end < least else end

@@ -21,12 +21,14 @@ _AFTER_S = 1 / NS_PER_S
 _ROUNDED_S = 1e-6
 
 
-def cuts_of_arrivals(run: WatchedRun, flow: History) -> list[float]:
+def cuts_of_arrivals(run: WatchedRun, flow: History, least_s: float = np.inf) -> list[float]:
     """The cuts of a run, in seconds, for means of the data of a flow that arrive: where the last
-    data over the old link arrive after a handoff, the cut is there.
+    data over the old link arrive after a handoff, the cut is there, and also at the handoff if that
+    is at least `least_s` before: data of both links are a throughput of their own.
     """
     drained = {make: at for make, at, _ in drains(run, flow)}
-    return sorted(drained.get(one, one) for one in run.cuts)
+    own = [one for one in run.cuts if drained.get(one, one) - one >= least_s]
+    return sorted({*own, *(drained.get(one, one) for one in run.cuts)})
 
 
 def cuts_of_round_trips(run: WatchedRun, flow: History) -> list[float]:

@@ -22,6 +22,7 @@ __all__ = [
     "AT_TIMEOUTS",
     "EVENTS",
     "GROUPS",
+    "IN_PAPERS",
     "LASTING",
     "LASTING_WORDS",
     "PLAYBACK",
@@ -71,6 +72,15 @@ EVENTS: Mapping[Draw, Event] = {
     "marked": Event("marked (ECN)", "+", 3.4, "#6a3d9a", 3),
     "late": Event("late: after its deadline", "^", 2.0, "#b03a2e", 0, True),
     "unread": Event("not read", "barred", 3.2, "black"),
+}
+
+#: What the legend of a paper's figure calls events and lines, for which a column has less room.
+IN_PAPERS: Mapping[str, str] = {
+    "rate of the link": "link rate",
+    "nothing arrives": "no arrivals",
+    "timeout undone": "undone",
+    "lost: queue full": "lost: queue",
+    "lost: link down": "lost: link",
 }
 
 #: The events that can be left out of a figure, by their names.

@@ -27,6 +27,7 @@ from midflight.plot.common.style import (
     Size,
     captioned,
     check_format,
+    is_paper,
     legend_place,
     size_in,
     style,
@@ -53,7 +54,7 @@ from midflight.plot.over_time.ends import done_words
 from midflight.plot.over_time.followed import time_title
 from midflight.plot.over_time.history import RunSource, time_shown
 from midflight.plot.over_time.link_rates import paths_of
-from midflight.plot.over_time.marks import EVENTS, PLAYBACK, STALL, TIMEOUTS, UNHEARD
+from midflight.plot.over_time.marks import EVENTS, IN_PAPERS, PLAYBACK, STALL, TIMEOUTS, UNHEARD
 from midflight.plot.over_time.panel_heads import asked_top, head_of
 from midflight.plot.over_time.panel_scales import (
     SCALED,
@@ -135,7 +136,9 @@ __all__ = [
 ]
 
 #: The height in inches of what stands around the panels.
-_AROUND_IN = 0.85
+_AROUND_IN, _AROUND_IN_PAPER = 0.85, 0.7
+#: In papers a panel is no lower, in inches, nor higher than its part of so many.
+_PAPER_PANELS_IN = 0.75, 1.8
 #: Height of a line of the text above a panel, in inches.
 _LINE_IN = 0.13
 #: Rows of marks that one panel has, and the panels with these, that in which they mean most first.
@@ -364,7 +367,8 @@ def over_time_figure(
     size: Size | None = None,
 ) -> Figure:
     """Return the figure of `plot_over_time`."""
-    with usually(usual_of_flows(flow for one in runs for flow in one.flows)):
+    usual = usual_of_flows(flow for one in runs for flow in one.flows)
+    with usually({**usual, **IN_PAPERS} if is_paper() else usual):
         return _figure(runs, panels, window, yscale=yscale, title=title, size=size)
 
 
@@ -464,14 +468,18 @@ def _figure(
     written = sum(len(one.splitlines()) for one in heads)
     written += has_band and len(names_above(each, room)) > 0
     written += sum(bool(panel.line) and not head for panel, head in zip(panels, heads, strict=True))
-    usual = band_in + PANEL_IN * high + _LINE_IN * written + _AROUND_IN
+    panel_in, around_in = PANEL_IN, _AROUND_IN
+    if is_paper():
+        least, together = _PAPER_PANELS_IN
+        panel_in, around_in = min(PANEL_IN, max(least, together / high)), _AROUND_IN_PAPER
+    usual = band_in + panel_in * high + _LINE_IN * written + around_in
     width, height = size_in(size, (PAGE_IN, usual))
     with style():
         from matplotlib.figure import Figure
 
         figure = Figure(figsize=(width, height))
         # The band is as high as its letters, however high the figure is.
-        rest = (height - _AROUND_IN - band_in) / max(1.0, high)
+        rest = (height - around_in - band_in) / max(1.0, high)
         usual_pt = 72 * max(0.2, rest - _LINE_IN * written / max(1.0, high))
         ratios = [band_in] * has_band + [max(0.2, rest) * one.high for one in panels]
         grid = figure.subplots(
@@ -531,7 +539,8 @@ def _figure(
             mine = {one.label for one in panel.curves} if panel.line else names
             draw_path(axes, each, mine, room, rows, holes)
             if rows:
-                draw_row_names(axes, panel, rows, are_told=are_told)
+                high_pt = usual_pt * panel.high
+                draw_row_names(axes, panel, rows, are_told=are_told, panel_pt=high_pt)
             axes.set_ylabel(panel.what)
             axes.set_title(panel.line, loc="left", fontsize=SMALL_PT, pad=2)
             scale_of(axes, panel, _scale(panel), share_above(rows))
@@ -584,8 +593,8 @@ def _figure(
 
         entries = joined_timeouts(dict(sorted(entries.items(), key=order)) | bands)
         said = same_words(runs)
-        # More, or one inside a panel, would take the room of the lines.
-        has_ends = count <= MOST_ROWS and legend_place() == "outside"
+        # More, or one inside a panel, would take the room of the lines; a paper's text has it.
+        has_ends = count <= MOST_ROWS and legend_place() == "outside" and not is_paper()
         done = done_words(runs, window) if has_ends else {}
         said |= {name: f"{said.get(name, name)}, {when}" for name, when in done.items()}
         entries = {

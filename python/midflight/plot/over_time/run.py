@@ -82,6 +82,8 @@ _MOST_EVENTS, _MOST_NAMED, _LEAST_NAMED_IN = 8, 3, 2.3
 _TITLE_PT = 7.5
 #: How the numbers of events beside or above a title look.
 _COUNTS: Mapping[str, Any] = {"fontsize": SMALL_PT, "color": "0.35"}
+#: The height of panels in papers, in those of others.
+_PAPER_LOWER = 0.55
 #: Panels side by side that are narrower, in inches, show little.
 _NARROW_IN = 1.4
 #: What a row of panels has at its left and right, and between two panels, in inches.
@@ -190,7 +192,8 @@ def run_figure(
                 accepted=f"numbers up to {last:g}",
             )
     rows = {"time-sequence": (2.6,), "window": (1.5, 1.1), "both": (2.6, 1.35, 1.1)}[kind]
-    width, height = size_in(size, (PAGE_IN, sum(rows) + 0.75))
+    lower = _PAPER_LOWER if is_paper() else 1.0
+    width, height = size_in(size, (PAGE_IN, lower * sum(rows) + 0.75))
     with usually(usual_of_flows(runs)), style():
         from matplotlib.figure import Figure
         from matplotlib.transforms import ScaledTranslation
@@ -494,11 +497,11 @@ def _window_panel(axes: Axes, one: History, room: Room) -> None:
         )
     undone = [at for at in one.undone.tolist() if room.shows(at)]
     if undone:
-        event = EVENTS["undone"]
-        how: Any = {"ms": event.size, "mfc": "none", "mec": "black", "mew": 0.9, "zorder": 6}
+        mark_of = EVENTS["undone"]
+        how: Any = {"ms": mark_of.size, "mfc": "none", "mec": "black", "mew": 0.9, "zorder": 6}
         values = [one.steps("cwnd").at(at) for at in undone]
         times = [at / NS_PER_S for at in undone]
-        how |= {"marker": marker_of(event), "label": event.label, "ls": "none"}
+        how |= {"marker": marker_of(mark_of), "label": mark_of.label, "ls": "none"}
         axes.plot(times, values, **how)
     ordered = [order.time_ns for order in one.orders]
     marks = [("D", "order of a policy", ordered)]

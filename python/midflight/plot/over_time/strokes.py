@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -70,7 +71,9 @@ _COUNTED: Sequence[tuple[Sequence[Draw], str]] = (
     (("unread",), "not read"),
     (("stalled",), "stalls"),
 )
-_COUNT_PT = 7.0
+_COUNT_PT, _COUNT_IN_PAPER_PT = 7.0, 5.5
+#: Rows of a paper that are nearer to each other, in the size of these letters, have none.
+_LEAST_APART = 0.8
 #: The group of these, and how far from them the title of an axis is in points.
 _COUNTS, _FROM_COUNTS_PT = "counts", 2.0
 #: They take no more than this share of the figure's width: whether parts are told apart, and named,
@@ -315,11 +318,17 @@ def rows_of(
 
 
 def draw_row_names(
-    axes: Axes, panel: Panel, rows: Mapping[int, float], *, are_told: bool = False
+    axes: Axes,
+    panel: Panel,
+    rows: Mapping[int, float],
+    *,
+    are_told: bool = False,
+    panel_pt: float = math.inf,
 ) -> None:
     """Write beside each row of marks how many packets or frames it is of, and draw the marker of
     its line if some rows of lines have the same colour. Causes of losses may be told above the
-    panel (`causes_of_losses`).
+    panel (`causes_of_losses`). In a paper rows of a panel of this height, in points, that are too
+    near each other have no numbers.
     """
     from matplotlib.transforms import offset_copy
 
@@ -329,6 +338,9 @@ def draw_row_names(
     figure = axes.get_figure(root=True)
     assert figure is not None
     texts = _texts_of_rows(panel, rows, figure.get_size_inches()[0], are_told=are_told)
+    size = _COUNT_IN_PAPER_PT if is_paper() else _COUNT_PT
+    places = sorted(rows.values())
+    apart = min((b - a for a, b in pairwise(places)), default=1.0) * panel_pt
     for row in rows:
         if has_markers:
             look = look_of(row)
@@ -344,7 +356,7 @@ def draw_row_names(
                 mew=0.8,
                 ls="none",
             )
-        if not (counts := texts[row]):
+        if not (counts := texts[row]) or (is_paper() and apart < _LEAST_APART * size):
             continue
         axes.annotate(
             counts,
@@ -352,7 +364,7 @@ def draw_row_names(
             xycoords="axes fraction",
             xytext=(-10 if has_markers else -3, 0),
             textcoords="offset points",
-            fontsize=_COUNT_PT,
+            fontsize=size,
             color="0.25",
             ha="right",
             va="center_baseline",

@@ -536,7 +536,7 @@ def _edges(run: WatchedRun, flow: History, window: tuple[float, float], interval
     if (opened := opened_s(run, flow)) is not None:
         begin = max(window[0], min(begin, opened))
     received = received_from(flow, again)
-    cuts = np.array(at := cuts_of_arrivals(run, flow))
+    cuts = np.array(at := cuts_of_arrivals(run, flow, NEAR * interval))
     own = [
         early if one - early <= MOST_EARLY * interval else one
         for one, early in zip(again[silent > interval], received[silent > interval], strict=True)

@@ -32,7 +32,7 @@ from midflight.plot.over_time.applications import (
 )
 from midflight.plot.over_time.bins import LEAST_PAUSE
 from midflight.plot.over_time.curves import Curve, WatchedRun
-from midflight.plot.over_time.drained import cuts_of_arrivals
+from midflight.plot.over_time.drained import cuts_of_arrivals, drains
 from midflight.plot.over_time.history import NS_PER_S, History, Steps
 from midflight.plot.over_time.intervals import has_whole_bursts
 from midflight.plot.over_time.marks import GROUPS
@@ -388,7 +388,9 @@ def _arrived(run: WatchedRun, flow: History, intervals: Intervals, payload: int)
     begin with these data.
     """
     unit_ns = intervals.unit_ns
-    cuts = _ns(np.array(own := cuts_of_arrivals(run, flow), np.float64))
+    cuts = _ns(np.array(own := cuts_of_arrivals(run, flow, 0.0), np.float64))
+    # A page leaves out those at handoffs that are near their second ones.
+    drained = [_ns(np.array(one[:2])).tolist() for one in drains(run, flow)]
     call = run.calls.get(flow.flow)
     # Where the packets' sizes are unknown, all segments are full.
     sizes = flow.sizes("rcv")
@@ -428,7 +430,7 @@ def _arrived(run: WatchedRun, flow: History, intervals: Intervals, payload: int)
         wholes[length] = np.where(is_long, by_end, 0).astype(np.int64).tolist()
     return {
         "bytes": packed(by_unit),
-        **({} if own == run.cuts else {"cuts": cuts.tolist()}),
+        **({} if own == run.cuts else {"cuts": cuts.tolist(), "drained": drained}),
         "cutBytes": packed(by_cut),
         "resumed": resumed.tolist(),
         "wholes": wholes,
