@@ -161,7 +161,8 @@ def _put(
         if sum(_entry_widths(inline)) <= room:
             rest, title = inline, ""
     title = labelled(title)
-    if (title or (is_paper() and len(named) > 1)) and 0 < len(named) < len(rest):
+    is_long = is_paper() and len(named) > 1 and sum(_entry_widths(rest)) > room
+    if (title or is_long) and 0 < len(named) < len(rest):
         # With columns of their own both have fewer rows.
         others = {name: one for name, one in rest.items() if name not in named}
         low: Any = {"labelspacing": _LOW_SPACING}
