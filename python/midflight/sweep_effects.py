@@ -263,8 +263,7 @@ def effect_cells(
         if one.harm is not None:
             places = one.harm_at(varied)
             at = ", ".join(with_value(named(key), shown(value)) for key, value in places)
-            most = "unfinished" if _is_unfinished(one.harm) else _sized(one.harm, size)
-            worst = [most, at or NO_CELL]
+            worst = [_harm_text(one.harm, size, unit), at or NO_CELL]
         lines.append(
             [
                 *([one.flow] if has_flows else []),
@@ -281,7 +280,17 @@ def effect_cells(
 def _sized(one: Comparison, size: Size) -> str:
     """The size of a change with its sign; of no mean to relate it to a dash."""
     value = size.of(one)
-    return f"{size.text(value, signed=True)}" if math.isfinite(value) else NO_CELL
+    return size.text(value, signed=True) if math.isfinite(value) else NO_CELL
+
+
+def _harm_text(one: Comparison, size: Size, unit: tuple[str, float]) -> str:
+    """The size of harm; against a mean of 0 from that to what, in this unit with its scale."""
+    if _is_unfinished(one):
+        return "unfinished"
+    if math.isfinite(size.of(one)):
+        return _sized(one, size)
+    name, scale = unit
+    return f"0\N{RIGHTWARDS ARROW}{scale * one.difference:.3g} {name}".rstrip()
 
 
 def _mean_words(one: Effect, size: Size) -> tuple[str, str]:

@@ -574,12 +574,17 @@ def _short(found: Sequence[First], way: Direction) -> str:
         first = f"no single one is best: clearly the {way.best} is {listed(parts)}"
     if is_choice:
         return f"{first}. {_in_none(good)}"
-    led = Counter(_tied(one.best) for one in found if one.best)
-    name, count = led.most_common(1)[0]
-    if len(won) == led.total():
+    if len(won) == sum(bool(one.best) for one in found):
         # It was said.
         return first
-    return f"{first}. Most often {name} {_have(name)} {_mean_words(way)}, in {count}"
+    # Also where others are the same.
+    led = {
+        name: [place for place, one in enumerate(found) if name in one.best]
+        for name in dict.fromkeys(name for one in found for name in one.best)
+    }
+    most = max(led.values(), key=len)
+    name = _tied([one for one, places in led.items() if places == most])
+    return f"{first}. Most often {name} {_have(name)} {_mean_words(way)}, in {len(most)}"
 
 
 def _good(found: Sequence[First]) -> tuple[list[str], bool]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from midflight.percentiles import PERCENTILES
-from midflight.sweep_results import LEAST_WORDS, SEED, have_no_percentage, why_same
+from midflight.sweep_results import LEAST_CHANGE, LEAST_WORDS, SEED, have_no_percentage, why_same
 from midflight.sweep_where import where_words
 
 if TYPE_CHECKING:
@@ -260,16 +260,17 @@ def _one_change(one: Comparison, way: Direction, size: Size, pooled: Sequence[st
 
 
 def _against(one: Comparison, way: Direction, size: Size, pooled: Sequence[str]) -> str:
-    """At which values of these axes a change is the other way, and by at least half as much as the
-    mean change; "" if it is at none.
+    """At which values of these axes a change is the other way; "" if it is at none by at least half
+    as much as the mean change.
     """
     from midflight.plot.common.names import plural_name
 
     mean = size.of(one)
     each = {key: size.between(mine, theirs) for key, mine, theirs in one.each}
-    other = {key: change for key, change in each.items() if change * mean <= -0.5 * mean * mean}
-    if not other or not mean:
+    if not any(change * mean <= -0.5 * mean * mean for change in each.values()) or not mean:
         return ""
+    counted = (key for key, mine, theirs in one.each if abs(mine - theirs) > LEAST_CHANGE * theirs)
+    other = {key: each[key] for key in counted if each[key] * mean < 0}
     varied = [
         axis
         for axis, values in zip(pooled, zip(*each, strict=True), strict=True)

@@ -108,7 +108,10 @@ def test_whiskers_end_at_values_and_points_are_beyond_them() -> None:
     assert box_of(data, [1.0, math.nan, 0.5]).singles == [0.5, 1.0, math.inf]
     values = [float(one) for one in range(1, 21)]
     figure = boxes([values, values])
-    assert "whiskers 5 to 95 % over 20 values, points: values beyond these" in words_of(figure)
+    assert (
+        "whiskers to the runs at 5 and 95 % over 20 values, points: values beyond these"
+        in words_of(figure)
+    )
     points = [line.get_ydata().tolist() for line in markers_in(figure.axes[0])]
     assert points == [[1.0, 20.0]] * 2
     assert "whiskers from the least to the largest over 19 values" in words_of(

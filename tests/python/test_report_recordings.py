@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+import midflight
 from midflight import Flow, Handoff, Link, Scenario
+from midflight.explain import explain
 from midflight.explain.arrivals import RunEvents
 from midflight.explain.path import PathSamples
 from midflight.explain.slow_times import SlowTime, Using, slow_line, worst_time
@@ -222,3 +224,19 @@ def test_a_part_of_a_recording_that_repeats_is_of_its_rounds() -> None:
     part = part_of(found, [(8, 13)])
     assert part["span_ns"] == 5
     assert part["down"]["rate_bps"] == ([0, 3], [8.0, 2.0])
+
+
+def test_a_limit_at_an_instant_is_that_of_its_part() -> None:
+    """The link is full on the whole, but has room after its rate has grown."""
+    columns = {"time_s": [0, 10, 30], "rate_mbps": [8, 40, 40]}
+    link = Link(delay="30 ms", queue="100 packets", trace={"columns": columns})
+    plan = Scenario(links={"cell": link}, flows={"a": Flow()}, end="30 s").plan()
+
+    def said(at: str) -> str:
+        found = explain(plan, at_ns=midflight.parse_duration(at))
+        assert found is not None
+        return found.remark
+
+    assert said("8 s").startswith("The link was the limit: ")
+    assert said("11 s").startswith("The congestion window was the limit: ")
+    assert "(from 9.8 s to 16.5 s)" in said("11 s")

@@ -72,6 +72,11 @@ def test_a_change_says_at_which_values_it_is_the_other_way() -> None:
     (said,) = change_lines(made_of({"sack": sack, "vho": vho}, by=(SCHEME,)))
     assert said.startswith("vho is faster by 40 % (")
     assert said.endswith("), but slower at 1 of 9 gaps (9 s), by 38 %")
+    # Then all are counted, but for those that are called no change.
+    vho |= {"7s": [4.003], "8s": [4.1]}
+    (said,) = change_lines(made_of({"sack": sack, "vho": vho}, by=(SCHEME,)))
+    assert said.endswith("), but slower at 2 of 9 gaps (from 8 s on), by 2.5 to 38 %")
+    vho |= {"7s": [2.0], "8s": [2.0]}
     vho["9s"] = [4.1]
     (said,) = change_lines(made_of({"sack": sack, "vho": vho}, by=(SCHEME,)))
     assert "slower" not in said

@@ -49,6 +49,24 @@ def test_a_gap_and_the_timer_behind_it_are_a_summary(
         assert short.endswith("; then the sender waited 1.54 s for its retransmission timer.")
 
 
+def test_a_timer_that_expires_after_a_signal_has_sent_again_is_no_wait() -> None:
+    """A window that opens after the gap sends a segment, which comes before the timeout."""
+    links = {
+        "lte": Link(preset="lte"),
+        "satellite": Link(rate="20 Mbit/s", delay="300 ms", up={"rate": "2 Mbit/s"}),
+    }
+    handoffs = [Handoff(at="1 s", to="satellite", gap="3 s")]
+
+    def said(scheme: str) -> str:
+        flows = {"download": Flow(size="10 MB", scheme=scheme)}
+        found = explain_stall(Scenario(links=links, flows=flows, handoffs=handoffs).plan())
+        assert found is not None
+        return found.in_short
+
+    assert said("freeze") == "In short: there was no link from 1 s to 4 s."
+    assert "; then the sender waited 1.12 s for its retransmission timer" in said("sack")
+
+
 @pytest.mark.parametrize(("end", "waits"), [("1.5 s", False), ("2.3 s", True)])
 def test_a_round_trip_at_the_end_of_a_run_is_no_wait_for_a_timer(end: str, waits: bool) -> None:
     """The link has no rate after the first data are sent, and a round trip takes 0.82 s."""

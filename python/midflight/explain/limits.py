@@ -144,8 +144,10 @@ def limits_of(of: Flowing, span: Span) -> list[Limit]:
 
 
 def limit_at(of: Flowing, span: Span, at_ns: int) -> Limit | None:
-    """Return what limited a flow at an instant of a time: in that part of it, if it has some."""
-    parts = _parts(of, span)
+    """Return what limited a flow at an instant of a time: in that part of it, if it has some, also
+    of one in which the link was full on the whole.
+    """
+    parts = _parts(of, span, is_instant=True)
     if not parts:
         found = _limit(of, [span])
         return found and (_smaller_window(of, [span], at_ns) or found)
@@ -174,25 +176,27 @@ def _smaller_window(of: Flowing, spans: Sequence[Span], at_ns: int) -> Limit | N
     return Limit("", f"the window was {then[-1]:,.0f} segments, and {mean:.3g} on average")
 
 
-def _parts(of: Flowing, span: Span) -> list[list[Span]]:
+def _parts(of: Flowing, span: Span, *, is_instant: bool = False) -> list[list[Span]]:
     """Return the times in which the link in use was full, and those in which it had room: each that
-    is long, and all others together; nothing if it was one of both for almost all of a time.
+    is long, and all others together; nothing if it was one of both for almost all of a time, but
+    for an instant.
     """
     run, flow, path = of.run, of.flow, of.path
     if not _is_bulk(run.flows[flow]) or run.of(flow).has_paths or not of.is_alone:
         return []
     # What a link that is used as a whole had at times tells no more.
     passing, could = path.passing(*span), path.bits(*span)
-    if run.bits_of(run.flows[flow]["direction"], passing) >= FULL * could:
+    is_full = run.bits_of(run.flows[flow]["direction"], passing) >= FULL * could
+    if is_full and not is_instant:
         return []
     used = uses_of_link(run, flow, span, path)
     full, rest = ([one.span for one in used if one.kind == kind] for kind in ("full", "open"))
     least = _LEAST_PART * (span[1] - span[0])
-    if min(length_of(full), length_of(rest)) < least:
+    if min(length_of(full), length_of(rest)) < (1 if is_instant else least):
         return []
     parts = [full, *([one] for one in rest if one[1] - one[0] >= least)]
     short = [one for one in rest if one[1] - one[0] < least]
-    return [*parts, short] if length_of(short) >= least else parts
+    return [*parts, short] if length_of(short) >= (1 if is_instant else least) else parts
 
 
 def _with_room(of: Flowing, spans: Sequence[Span]) -> Limit:

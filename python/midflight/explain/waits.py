@@ -179,7 +179,11 @@ def in_short(history: History, stall: Stall, lost: FirstLoss | None) -> str:
     def waited_ns(wake: Row) -> int:
         return wake.time_ns - max(wake.since_ns or 0, ready_ns)
 
+    # What was sent after a pause before a timer expired did not wait for that.
+    sent = (row.time_ns for row in rows if row.event in SENT and row.time_ns > ready_ns)
+    until_ns = next(sent, stall.end_ns) if within else stall.end_ns
     wakes = [row for row in rows if row.event == "wake" and row.detail in TIMERS]
+    wakes = [row for row in wakes if row.time_ns <= until_ns]
     wake = max((row for row in wakes if row.time_ns > ready_ns), key=waited_ns, default=None)
     if wake is not None and waited_ns(wake) > min(long, _LEAST_TIMER_NS):
         text = f"the sender waited {number(waited_ns(wake) / 1e9)} s for {TIMERS[wake.detail]}"

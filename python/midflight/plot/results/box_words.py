@@ -16,7 +16,7 @@ __all__ = ["box_words"]
 
 #: What the marks of boxes are, also of values of which none is beyond the whiskers, and what
 #: markers are.
-_BOXES = "boxes 25 to 75 % and whiskers 5 to 95 %"
+_BOXES = "boxes 25 to 75 % and whiskers to the runs at 5 and 95 %"
 _OF_ALL = "boxes 25 to 75 % and whiskers from the least to the largest"
 _ALIKE = "markers: {} that are alike"
 
