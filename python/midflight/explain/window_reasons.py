@@ -18,15 +18,15 @@ def window_reason(history: History, row: Row, *, is_of_stack: bool) -> str:
     """
     before = history.sender_before(row.index)
     is_less = row.value is not None and row.value < (before.cwnd or 0)
+    together = [history.row(i) for i in history.activation(row.index)]
+    if not is_less and any(one.event == "spurious" for one in together):
+        return ": what it was before the timeout or retransmission that was taken for spurious"
     if row.event == "cwnd" and (probe := _probe_of(history, row.time_ns)):
         return probe
     mode = next((one.name for one in history.modes if one.holds(row.time_ns)), "")
     in_mode = f", in {mode}" if mode else ""
     if row.by == "controller" and row.event == "cwnd" and is_less and not is_of_stack:
         return f": the congestion controller's own reduction{in_mode}"
-    together = [history.row(i) for i in history.activation(row.index)]
-    if not is_less and any(one.event == "spurious" for one in together):
-        return ": what it was before the timeout or retransmission that was taken for spurious"
     if row.by == "controller" and mode:
         # It has no slow start.
         grown = "growth towards the window of BBR's model"
