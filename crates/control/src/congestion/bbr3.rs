@@ -662,8 +662,8 @@ impl Congestion for Bbr3 {
         }
     }
 
-    fn mode(&self) -> &'static str {
-        self.state.name()
+    fn mode(&self) -> Option<&'static str> {
+        Some(self.state.name())
     }
 
     /// BBRUpdateOffloadBudget() assumes three bursts.

@@ -762,8 +762,8 @@ impl Congestion for BbrLinux {
         Some(least_burst(rate))
     }
 
-    fn mode(&self) -> &'static str {
-        self.mode.name()
+    fn mode(&self) -> Option<&'static str> {
+        Some(self.mode.name())
     }
 
     /// bbr_sndbuf_expand().

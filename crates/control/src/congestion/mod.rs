@@ -183,9 +183,9 @@ pub trait Congestion {
         None
     }
 
-    /// The mode in which it is, as its specification names it; "" if it has none.
-    fn mode(&self) -> &'static str {
-        ""
+    /// The mode in which it is, as its specification names it, if it has modes.
+    fn mode(&self) -> Option<&'static str> {
+        None
     }
 
     /// How many windows of data the send buffer holds.

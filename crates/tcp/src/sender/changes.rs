@@ -22,7 +22,7 @@ pub(super) struct Snapshot {
     srtt: Option<Duration>,
     rto: Duration,
     pacing_rate: Option<f64>,
-    mode: &'static str,
+    mode: Option<&'static str>,
 }
 
 impl Snapshot {
@@ -33,7 +33,7 @@ impl Snapshot {
             srtt: core.path.rto.srtt(),
             rto: core.path.rto.timeout(),
             pacing_rate: core.pacing_rate(),
-            mode: core.path.mode(),
+            mode: core.mode(),
         }
     }
 }
@@ -58,7 +58,9 @@ impl States {
 }
 
 impl Sender {
-    pub(super) fn log_changes<L: Log>(&mut self, before: &Snapshot, trigger: Trigger, log: &mut L) {
+    /// Reports what `trigger` has changed.
+    #[cold]
+    fn log_changes<L: Log>(&mut self, before: &Snapshot, trigger: Trigger, log: &mut L) {
         let now = Snapshot::of(&self.core);
         self.log_transition(before.state, trigger, log);
         let mut tell = |event| log.record(self.core.now, event);
@@ -77,8 +79,8 @@ impl Sender {
         {
             tell(SenderEvent::PacingRate(rate));
         }
-        if now.mode != before.mode {
-            tell(SenderEvent::Mode(now.mode));
+        if let Some(mode) = now.mode.filter(|_| now.mode != before.mode) {
+            tell(SenderEvent::Mode(mode));
         }
         let is_ack = matches!(trigger, Trigger::NewAck | Trigger::Duplicate);
         if let Some((rate, app_limited)) = self.core.delivery_rate().filter(|_| is_ack) {
@@ -86,14 +88,7 @@ impl Sender {
         }
     }
 
-    /// The mode in which the controller begins, if it has one.
-    pub(super) fn log_mode<L: Log>(&self, log: &mut L) {
-        let mode = self.core.path.mode();
-        if !mode.is_empty() {
-            log.record(self.core.now, SenderEvent::Mode(mode));
-        }
-    }
-
+    /// Reports a change of the state.
     pub(super) fn log_transition<L: Log>(&mut self, from: State, trigger: Trigger, log: &mut L) {
         let (now, to) = (self.core.now, self.core.state());
         let mut tell = |from, trigger, to| {

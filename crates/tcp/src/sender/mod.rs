@@ -98,7 +98,9 @@ impl Sender {
         self.recovery.on_open(&self.core);
         if L::DETAILED {
             log.record(now, SenderEvent::Rto(self.core.path.rto.timeout()));
-            self.log_mode(log);
+            if let Some(mode) = self.core.mode() {
+                log.record(now, SenderEvent::Mode(mode));
+            }
             // Changes made by a notice before the opening.
             self.log_transition(state, Trigger::Notice, log);
         }
@@ -632,8 +634,6 @@ impl Sender {
         self.core.held && self.core.gate_is_next()
     }
 
-    /// Reports what `trigger` has changed.
-    #[cold]
     /// Number of the receiver's address to which the last returned segment is sent.
     #[inline]
     pub fn destination(&self) -> u16 {

@@ -252,6 +252,12 @@ impl Core {
         is_own
     }
 
+    /// The mode of the controller, if that sets the window and has modes.
+    pub(crate) fn mode(&self) -> Option<&'static str> {
+        let is_in_use = self.path.controls && !self.has_foreign_controller();
+        self.path.congestion.mode().filter(|_| is_in_use)
+    }
+
     /// Reports the window after it was set without a report.
     pub(crate) fn report_window(&self, log: &mut impl Log) {
         let (to, by) = (self.cwnd(), Author::Controller);

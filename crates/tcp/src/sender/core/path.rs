@@ -51,15 +51,6 @@ pub(crate) struct Path {
 }
 
 impl Path {
-    /// The mode of the controller, if that sets the window; "" without one.
-    pub(crate) fn mode(&self) -> &'static str {
-        if self.controls {
-            self.congestion.mode()
-        } else {
-            ""
-        }
-    }
-
     /// A path without any measurements.
     pub(super) fn new(config: &SenderConfig, congestion: &AnyCongestion) -> Self {
         let mut congestion = *congestion;
