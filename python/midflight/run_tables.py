@@ -9,7 +9,7 @@ import csv
 import math
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any, Self
 
@@ -28,6 +28,7 @@ __all__ = [
     "csv_text",
     "fitted",
     "is_further_connection",
+    "is_kept",
     "is_requests",
     "measures_of",
     "plain_text",
@@ -122,6 +123,11 @@ def csv_row(row: Iterable[Any]) -> list[Any]:
 def plain_text(text: str) -> str:
     """Return what `csv_text` made a text in a CSV file of."""
     return text.removeprefix("'")
+
+
+def is_kept(row: Mapping[str, Any], where: Mapping[str, Collection[Any]]) -> bool:
+    """Whether a row has one of these values in each of these columns."""
+    return all(row[name] in values for name, values in where.items())
 
 
 def is_formula(text: str) -> bool:

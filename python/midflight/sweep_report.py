@@ -120,7 +120,7 @@ def sweep_report_html(
     check_has_measure(metric, whole, "--")
     kept = _kept(whole, folder, where, without)
     of_axes = {key: values for key, values in kept.items() if key in whole.axes}
-    asked = (whole.showing(of_axes) if of_axes else whole).against(baseline)
+    asked = whole.showing(of_axes).against(baseline)
     summary = Summary.of(asked, folder, metric, check_by(by, asked, "--"), kept)
     shown = summary.drawn(folder)
     scenario = json.loads(asked.scenario)

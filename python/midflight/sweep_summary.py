@@ -18,7 +18,7 @@ from midflight.flow_tables import is_whole_flow, tables_of
 from midflight.listing import first_and_last, joined
 from midflight.meant import did_you_mean
 from midflight.refusal import refusal
-from midflight.run_tables import align, counted, csv_row, fitted
+from midflight.run_tables import align, counted, csv_row, fitted, is_kept
 from midflight.simulated import replaced
 from midflight.sweep_folder import COMPARISON, EFFECTS
 from midflight.unmet import WHICH, done_early, handoff_words
@@ -96,11 +96,7 @@ class Summary:
         path_changes = PathChanges(asked)
         where = where or {}
         grouped = groups(
-            (
-                row
-                for row in read_flows(folder, phase)
-                if all(row[key] in some for key, some in where.items())
-            ),
+            (row for row in read_flows(folder, phase) if is_kept(row, where)),
             axes,
             by,
             chosen,

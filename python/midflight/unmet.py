@@ -17,7 +17,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from midflight.run_tables import counted, plain_text, rows
+from midflight.run_tables import counted, is_kept, plain_text, rows
 
 if TYPE_CHECKING:
     from midflight._core import PathChange, Plan, Table
@@ -303,11 +303,7 @@ def unmet_cells(
         plain = (
             {key: plain_text(cell) for key, cell in row.items()} for row in csv.DictReader(file)
         )
-        each = (
-            row
-            for row in plain
-            if row["moves"] == "1" and all(row[key] in some for key, some in where.items())
-        )
+        each = (row for row in plain if row["moves"] == "1" and is_kept(row, where))
         for (cell, _), found in groupby(each, key=itemgetter("cell", "run")):
             flows = list(found)
             handoffs = [one for one in path_changes.of(flows[0]) if one["kind"] == "handoff"]

@@ -19,13 +19,7 @@ from test_explain import plan
 
 SCHEMES = [one["name"] for one in midflight.schemes()]
 MOVE = (Path(__file__).parents[1] / "data" / "move.toml").read_text(encoding="utf-8")
-WITH_GAP = """\
-links.wifi = { rate = "30 Mbit/s", delay = "10 ms", queue = "60 packets" }
-links.lte = { rate = "12 Mbit/s", delay = "35 ms", queue = "150 packets" }
-flows.download = { size = "8 MB", scheme = "sack" }
-handoffs = [{ at = "1.2 s", to = "lte", gap = "1.5 s" }]
-end = "20 s"
-"""
+WITH_GAP = (Path(__file__).parents[1] / "data" / "gap.toml").read_text(encoding="utf-8")
 GAP = {"handoffs.0.gap": "2 s"}
 
 

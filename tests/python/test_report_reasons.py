@@ -396,13 +396,7 @@ def test_times_of_a_full_link_are_told_together() -> None:
     assert limit_in(recorded([5, 6])).startswith("most of the time: the link was the limit: ")
 
 
-GAP = """\
-links.wifi = { rate = "30 Mbit/s", delay = "10 ms", queue = "60 packets" }
-links.lte = { rate = "12 Mbit/s", delay = "35 ms", queue = "150 packets" }
-flows.download = { size = "8 MB", scheme = "sack" }
-handoffs = [{ at = "1.2 s", to = "lte", gap = "1.5 s" }]
-end = "20 s"
-"""
+GAP = (Path(__file__).parents[1] / "data" / "gap.toml").read_text(encoding="utf-8")
 
 
 def test_parts_of_a_time_say_when_the_link_was_full_silent_or_had_no_rate() -> None:

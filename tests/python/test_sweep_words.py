@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from midflight import Scenario, Sweep
+from midflight import Sweep
 from midflight.cli import main
 from midflight.plot.common.plain import loss_words, usual_of_axes
 from midflight.plot.results.compared import is_unsure
-from midflight.sweep_report import headed, sweep_heading, sweep_report_html
+from midflight.sweep_report import headed, sweep_report_html
 from midflight.sweep_results import METRICS, compare, groups, is_negligible, is_no_chance
 from midflight.sweep_summary import Summary, number, per_cent
 from midflight.sweep_verdict import First, _best, _is_ahead, best_lines
@@ -515,22 +515,6 @@ def test_which_changes_are_none(ratio: float, low: float, high: float, is_none: 
     assert is_negligible(ratio, low, high) == is_none
 
 
-@pytest.mark.parametrize(
-    ("title", "heading"),
-    [
-        ("Which sender recovers soonest", "Which sender recovers soonest"),
-        # It may be one of the values of the axis.
-        ("A gap of 2 s", "Sweep over gap of the handoff"),
-    ],
-)
-def test_the_heading_of_a_sweep_is_the_title_of_its_scenario(title: str, heading: str) -> None:
-    scenario = Scenario.read("wifi-to-lte", sets={"title": title})
-    swept = Sweep.of(scenario, {"handoffs.0.gap": ["1 s", "2 s"]})
-    found, over, _ = sweep_heading(swept)
-    assert found == heading
-    assert over == ("Sweep over gap of the handoff" if found == title else "")
-
-
 def test_without_a_complete_pair_it_is_said_which_runs_finished() -> None:
     made = made_of(
         {
@@ -762,15 +746,6 @@ def test_where_all_flows_were_done_before_the_handoff_nothing_is_best() -> None:
     assert [*change_lines(made)] == []
 
 
-@pytest.mark.parametrize(
-    ("about", "shown"), [("A phone leaves the room.", True), ("The stall lasts 3.6 s.", False)]
-)
-def test_numbers_of_the_scenario_itself_are_no_words_of_a_sweep(about: str, shown: bool) -> None:
-    scenario = Scenario.read("wifi-to-lte", sets={"description": about})
-    swept = Sweep.of(scenario, {"handoffs.0.gap": ["1 s", "2 s"]})
-    assert sweep_heading(swept)[2] == (about if shown else "")
-
-
 def test_one_pair_of_many_shows_no_change() -> None:
     """Neither in a sentence nor in a figure, however large it is."""
     lone, other = [*near(5, 1), *[NONE] * 19], [*near(10, 1), *[NONE] * 19]
@@ -808,15 +783,6 @@ def test_fewer_pairs_than_are_left_out_show_no_change() -> None:
     half = [*near(5, 10), *[NONE] * 10]
     (said,) = change_lines(made_of({"sack": {"1s": near(10, 20)}, "vho": {"1s": half}}))
     assert said.startswith("vho is faster by ")
-
-
-def test_a_title_on_senders_is_not_that_of_a_sweep_over_schemes() -> None:
-    scenario = Scenario.read("household")
-    found, over, _ = sweep_heading(Sweep.of(scenario, {"flows.*.scheme": ["sack", "enhanced"]}))
-    assert found.startswith("Sweep over scheme")
-    assert not over
-    found, over, _ = sweep_heading(Sweep.of(scenario, {"handoffs.0.gap": ["1 s", "2 s"]}))
-    assert found == "Two downloads and an upload move together, with different senders"
 
 
 def test_seeds_that_change_nothing_are_no_places_of_a_change(tmp_path: Path) -> None:

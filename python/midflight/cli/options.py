@@ -123,7 +123,7 @@ WhereOption: TypeAlias = Annotated[
         "--where",
         metavar="COLUMN=VALUES",
         help="For results: only the rows with one of these values, shown in their order: "
-        "a,b,c, or from:to:step, or from:to for all of them in between. May be repeated.",
+        "a,b,c, from:to:step, or from:to for all values in between. May be repeated.",
     ),
 ]
 WithoutOption: TypeAlias = Annotated[

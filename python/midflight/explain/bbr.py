@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -37,9 +39,12 @@ class Mode(NamedTuple):
         )
 
 
-def modes_of(setup: Setup, flow: str) -> list[Mode]:
+@lru_cache(maxsize=2)
+def modes_of(setup: Setup, flow: str) -> Sequence[Mode]:
     """Return the modes of a flow's congestion controller in their order; none of one without modes,
     such as CUBIC. The last one ends with the run.
+
+    The run is simulated for that, once for all steps of an explanation.
     """
     trace = setup.trace(flow=flow, only=["mode", "cwnd"])
     columns = (trace.column(one) for one in ("time_ns", "event", "value", "detail"))
@@ -55,6 +60,6 @@ def modes_of(setup: Setup, flow: str) -> list[Mode]:
     return found
 
 
-def probes_of_rtt(modes: list[Mode]) -> list[Mode]:
+def probes_of_rtt(modes: Sequence[Mode]) -> list[Mode]:
     """Return those in which it measured the round trip."""
     return [one for one in modes if one.name == _PROBE_RTT]

@@ -12,7 +12,7 @@ the size of the window.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -233,7 +233,7 @@ class History:
         return self.setup.link_outages
 
     @cached_property
-    def modes(self) -> list[Mode]:
+    def modes(self) -> Sequence[Mode]:
         """The modes of the congestion controller, if it has some, in their order."""
         return modes_of(self.setup, self.flow)
 

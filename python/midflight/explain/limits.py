@@ -10,13 +10,7 @@ import numpy as np
 from midflight.explain.bbr import modes_of, probes_of_rtt
 from midflight.explain.causes import Samples, cause_of, has_pace
 from midflight.explain.path import NS_PER_S, PathSamples, Values
-from midflight.explain.use_of_link import (
-    FULL,
-    Span,
-    length_of,
-    times_words,
-    uses_of_link,
-)
+from midflight.explain.use_of_link import FULL, Span, length_of, times_words, uses_of_link
 from midflight.explain.words import link_text, short_time, to_ms
 
 if TYPE_CHECKING:
@@ -192,11 +186,12 @@ def _parts(of: Flowing, span: Span, *, is_instant: bool = False) -> list[list[Sp
     used = uses_of_link(run, flow, span, path)
     full, rest = ([one.span for one in used if one.kind == kind] for kind in ("full", "open"))
     least = _LEAST_PART * (span[1] - span[0])
-    if min(length_of(full), length_of(rest)) < (1 if is_instant else least):
+    least_of_all = 1 if is_instant else least
+    if min(length_of(full), length_of(rest)) < least_of_all:
         return []
     parts = [full, *([one] for one in rest if one[1] - one[0] >= least)]
     short = [one for one in rest if one[1] - one[0] < least]
-    return [*parts, short] if length_of(short) >= (1 if is_instant else least) else parts
+    return [*parts, short] if length_of(short) >= least_of_all else parts
 
 
 def _with_room(of: Flowing, spans: Sequence[Span]) -> Limit:

@@ -219,11 +219,9 @@ def _copies_words(
     before an instant, when it arrived.
     """
     copies = history.copies(stall.waited, stall.end_ns)
-    came = [one.arrived.time_ns for one in copies if one.arrived is not None]
-    first_ns = min((one for one in came if one <= stall.end_ns), default=None)
-    last = next(
-        (one for one in copies if one.arrived is not None and one.arrived.time_ns == first_ns), None
-    )
+    came = [(one.arrived.time_ns, one) for one in copies if one.arrived is not None]
+    in_time = [one for one in came if one[0] <= stall.end_ns]
+    first_ns, last = min(in_time, key=lambda one: one[0], default=(0, None))
     rows = history.slice(history.at(stall.begin_ns), history.at(stall.end_ns))
     timeouts_ns = {row.time_ns for row in rows if row.event == "rto"}
 
@@ -244,7 +242,7 @@ def _copies_words(
     if ended is None or ended is copies[0] or ended.sent.time_ns >= before_ns:
         return told
     sent_ns = ended.sent.time_ns
-    if last is None or first_ns is None:
+    if last is None:
         text = f"{sent_again(ended)}, and had not arrived when the run ended"
         return [*told, (sent_ns, text)]
     came_at = f"arrived at {to_ms(first_ns)}"

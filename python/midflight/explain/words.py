@@ -94,7 +94,16 @@ def row_text(row: Row) -> str:
     if row.event == "spurious":
         # The sender's judgement, which may be wrong: that of the `rto` is the truth.
         return f"the sender takes the last {row.detail} for spurious"
-    if row.event in ("break", "make", "notice", "recovery_exit", "state", "order", "signal"):
+    if row.event in (
+        "break",
+        "make",
+        "notice",
+        "recovery_exit",
+        "state",
+        "mode",
+        "order",
+        "signal",
+    ):
         return f"{row.event} {row.detail}".rstrip()
     if row.event in ("object", "slow_object", "frame", "late_frame"):
         return f"{row.event} {row.detail}, read after {seconds_text(int(row.value))}"
